@@ -1,0 +1,70 @@
+"""Contract of the kind ``norm_placement``, version 1 (no task uses it yet: it may change when one does).
+
+For transformers one formula covers the family::
+
+    h <- N_res(alpha * h + beta * N_out(F(N_in(h))))        with an entry norm and a final norm around the stack
+
+and a placement says which of these norms there are, layer by layer. For residual GNN blocks a placement names the
+slot of a per-node scalar and the scalar.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from benchsuite.contracts.graph import Graph
+
+#: Positions in a residual GNN block: S0 on x before the convolution, S1 on its output, S2 on the norm's argument,
+#: S3 on the norm's output, S4 after the activation, S5 on the block's output, S6 before the score head.
+Slot = Literal["S0", "S1", "S2", "S3", "S4", "S5", "S6"]
+
+
+@dataclass(frozen=True)
+class LayerNorms:
+    """The norms and scales of one residual branch (attention or MLP) of one layer."""
+
+    norm_in: bool = False
+    norm_out: bool = False
+    norm_res: bool = False
+    alpha: float = 1.0
+    """Scale of the skip path."""
+    beta: float = 1.0
+    """Scale of the branch."""
+    gain: float = 1.0
+    """Factor on the initial weights of the branch's value, output and feed-forward projections."""
+
+
+@dataclass(frozen=True)
+class StackNorms:
+    """The norms of a whole stack of ``len(layers)`` layers."""
+
+    layers: tuple[tuple[LayerNorms, LayerNorms], ...]
+    """For each layer the attention branch and the MLP branch."""
+    entry: bool
+    """A norm on the embeddings, before the first layer."""
+    final: bool
+    """A norm after the last active layer."""
+
+
+@runtime_checkable
+class NormPlacement(Protocol):
+    """A placement of norms in a decoder transformer."""
+
+    def stack(self, depth: int) -> StackNorms:
+        """Return the norms of a stack of ``depth`` layers; depth may enter the scales."""
+        ...
+
+
+@runtime_checkable
+class NodeScale(Protocol):
+    """A placement in a residual GNN block: a positive scalar per node in one slot."""
+
+    slot: Slot
+
+    def scale(self, graph: Graph) -> Tensor:
+        """Return the scalars, ``[nodes]`` float32, all positive."""
+        ...

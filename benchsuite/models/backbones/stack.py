@@ -1,0 +1,50 @@
+"""What GCN, GraphSAGE and GIN share: a stack of one kind of layer with ReLU and dropout between."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar, Protocol
+
+from torch import Tensor, nn
+from torch.nn import functional
+
+from benchsuite.models.backbone import Backbone
+from benchsuite.models.sites import Role, Site
+
+if TYPE_CHECKING:
+    from benchsuite.models.adjacency import Adjacency
+
+
+class LayerClass(Protocol):
+    """A layer of a :class:`Stack`: made from its widths and index, called as ``layer(x, adjacency)``."""
+
+    def __call__(self, fan_in: int, fan_out: int, layer: int) -> nn.Module:
+        """Return the layer number ``layer``."""
+        ...
+
+
+class Stack(Backbone):
+    """Layers with ReLU between; dropout on every layer's input.
+
+    Args:
+        features: width of the node features.
+        classes: number of classes.
+        hidden: width of the hidden layers.
+        layers: number of layers.
+        dropout: probability, on every layer's input.
+    """
+
+    layer_class: ClassVar[LayerClass]
+
+    def __init__(self, features: int, classes: int, hidden: int = 16, layers: int = 2, dropout: float = 0.5) -> None:
+        super().__init__()
+        self.dropout = dropout
+        sizes = [features] + [hidden] * (layers - 1) + [classes]
+        self.layers = nn.ModuleList(self.layer_class(sizes[i], sizes[i + 1], i) for i in range(layers))
+        self.update_sites = nn.ModuleList(Site(Role.UPDATE, i, ("node", "feature")) for i in range(layers))
+
+    def encode(self, x: Tensor, adjacency: Adjacency) -> Tensor:
+        """Return logits ``[nodes, classes]``."""
+        for i, (layer, update) in enumerate(zip(self.layers, self.update_sites, strict=True)):
+            x = layer(functional.dropout(x, self.dropout, self.training), adjacency)
+            x = update(functional.relu(x) if i + 1 < len(self.layers) else x, adjacency)
+        return x

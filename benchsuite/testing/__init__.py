@@ -1,0 +1,1 @@
+"""What plugin authors test with: small graphs and jobs, and the contract's checks."""

@@ -1,0 +1,87 @@
+"""Small graphs and jobs for tests: of the suite, of plugins, and of ``benchsuite check``."""
+
+from __future__ import annotations
+
+import copy
+from typing import TYPE_CHECKING
+
+import torch
+from torch.nn import functional
+
+from benchsuite.contracts.graph import Graph
+from benchsuite.contracts.quantizer import QuantizationJob
+from benchsuite.models.backbones import build_backbone
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from benchsuite.models.backbone import Backbone
+
+
+def toy_graph(nodes: int = 60, features: int = 12, seed: int = 0, degree: float = 4.0) -> Graph:
+    """Return an undirected graph with heavy-tailed degrees, an isolated node (the last) and non-negative features.
+
+    Args:
+        nodes: number of nodes; 0 and 1 work.
+        features: width of the features, float32 in 0..1, half of them zero.
+        seed: the same seed gives the same graph.
+        degree: about the mean degree.
+    """
+    generator = torch.Generator().manual_seed(seed)
+    x = torch.rand(nodes, features, generator=generator)
+    x = x * (torch.rand(nodes, features, generator=generator) < 0.5)
+    if nodes < 3:
+        return Graph(x, torch.zeros(2, 0, dtype=torch.long))
+    weight = 1.0 / torch.arange(1, nodes).float().sqrt()
+    pairs = torch.multinomial(weight, int(nodes * degree), replacement=True, generator=generator).view(2, -1)
+    return Graph(x, undirected(pairs, nodes))
+
+
+def undirected(pairs: Tensor, nodes: int) -> Tensor:
+    """Return ``pairs`` (``[2, n]``) in both directions, sorted by target, without duplicates or self loops."""
+    pairs = pairs[:, pairs[0] != pairs[1]]
+    both = torch.cat([pairs, pairs.flip(0)], 1)
+    keys = torch.unique(both[1] * nodes + both[0])
+    return torch.stack([keys % nodes, keys // nodes])
+
+
+def permute(graph: Graph, order: Tensor) -> Graph:
+    """Return ``graph`` with node ``order[i]`` in place ``i``."""
+    place = torch.empty_like(order)
+    place[order] = torch.arange(len(order))
+    source, target = place[graph.edge_index]
+    by_target = torch.argsort(target * max(len(order), 1) + source)
+    batch = None if graph.batch is None else graph.batch[order]
+    return Graph(graph.x[order], torch.stack([source, target])[:, by_target], batch)
+
+
+def toy_job(backbone: str = "gcn", seed: int = 0, graph: Graph | None = None, classes: int = 3) -> QuantizationJob:
+    """Return a quantization job on a small graph, with a model trained for a few steps on planted labels.
+
+    Args:
+        backbone: name of the backbone.
+        seed: of graph, weights and the method's generator.
+        graph: in place of :func:`toy_graph`.
+        classes: number of classes.
+    """
+    graph = graph or toy_graph(seed=seed)
+    labels = graph.x @ torch.randn(graph.num_features, classes, generator=torch.Generator().manual_seed(seed))
+    target = labels.argmax(1)
+
+    def initial_model() -> Backbone:
+        return build_backbone(backbone, graph.num_features, classes, seed, hidden=8)
+
+    def train(model: Backbone) -> Backbone:
+        state = torch.random.get_rng_state()
+        torch.manual_seed(seed)
+        optimizer = torch.optim.Adam(model.parameters(), lr=0.02)
+        model.train()
+        for _ in range(20 if graph.num_nodes else 0):
+            optimizer.zero_grad()
+            functional.cross_entropy(model(graph), target).backward()  # type: ignore[no-untyped-call]
+            optimizer.step()
+        torch.random.set_rng_state(state)
+        return model.eval()
+
+    model = copy.deepcopy(train(initial_model()))
+    return QuantizationJob(model, graph, initial_model, train, torch.Generator().manual_seed(seed))

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import numpy as np
     from pydantic import JsonValue
 
-    from benchsuite.contracts.cards import Kind, Scalar, TaskCard
+    from benchsuite.contracts.cards import DatasetCard, Kind, Scalar, TaskCard
 
 
 @dataclass(frozen=True)
@@ -27,6 +27,8 @@ class Places:
     """``BENCHSUITE_DATA``, or None."""
     cache: Path
     """Disposable: prepared views and trained reference models, by content hash."""
+    datasets: Mapping[str, DatasetCard] = field(default_factory=dict)
+    """The catalogue's data set cards by name; a task falls back on those of the suite."""
 
 
 @dataclass(frozen=True)

@@ -55,7 +55,18 @@ def permute(graph: Graph, order: Tensor) -> Graph:
     return Graph(graph.x[order], torch.stack([source, target])[:, by_target], batch)
 
 
-def toy_job(backbone: str = "gcn", seed: int = 0, graph: Graph | None = None, classes: int = 3) -> QuantizationJob:
+def union(*graphs: Graph) -> Graph:
+    """Return ``graphs`` (of one feature width, each without ``batch``) as one disjoint union with ``batch``."""
+    sizes = [graph.num_nodes for graph in graphs]
+    starts = [sum(sizes[:i]) for i in range(len(sizes))]
+    edges = torch.cat([graph.edge_index + start for graph, start in zip(graphs, starts, strict=True)], 1)
+    batch = torch.repeat_interleave(torch.arange(len(sizes)), torch.tensor(sizes))
+    return Graph(torch.cat([graph.x for graph in graphs]), edges, batch)
+
+
+def toy_job(
+    backbone: str = "gcn", seed: int = 0, graph: Graph | None = None, classes: int = 3, hidden: int = 8
+) -> QuantizationJob:
     """Return a quantization job on a small graph, with a model trained for a few steps on planted labels.
 
     Args:
@@ -63,13 +74,14 @@ def toy_job(backbone: str = "gcn", seed: int = 0, graph: Graph | None = None, cl
         seed: of graph, weights and the method's generator.
         graph: in place of :func:`toy_graph`.
         classes: number of classes.
+        hidden: width of the hidden layer (per head in a GAT).
     """
     graph = graph or toy_graph(seed=seed)
     labels = graph.x @ torch.randn(graph.num_features, classes, generator=torch.Generator().manual_seed(seed))
     target = labels.argmax(1)
 
     def initial_model() -> Backbone:
-        return build_backbone(backbone, graph.num_features, classes, seed, hidden=8)
+        return build_backbone(backbone, graph.num_features, classes, seed, hidden=hidden)
 
     def train(model: Backbone) -> Backbone:
         state = torch.random.get_rng_state()

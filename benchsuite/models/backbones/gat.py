@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from benchsuite.models.backbone import Backbone
+from benchsuite.models.dropout import dropout
 from benchsuite.models.sites import Aggregation, AttentionScore, Combination, Role, Site
 
 if TYPE_CHECKING:
@@ -87,7 +88,7 @@ class GAT(Backbone):
         """Return logits ``[nodes, classes]``."""
         last = len(self.layers) - 1
         for i, (layer, bias, update) in enumerate(zip(self.layers, self.biases, self.update_sites, strict=True)):
-            x = layer(functional.dropout(x, self.dropout, self.training), adjacency)
+            x = layer(dropout(x, self.dropout, self.training, adjacency), adjacency)
             x = x.mean(1) + bias if i == last else functional.elu(x.flatten(1) + bias)
             x = update(x, adjacency)
         return x

@@ -8,6 +8,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from benchsuite.models.backbone import Backbone
+from benchsuite.models.dropout import dropout
 from benchsuite.models.sites import Role, Site
 
 if TYPE_CHECKING:
@@ -45,6 +46,6 @@ class Stack(Backbone):
     def encode(self, x: Tensor, adjacency: Adjacency) -> Tensor:
         """Return logits ``[nodes, classes]``."""
         for i, (layer, update) in enumerate(zip(self.layers, self.update_sites, strict=True)):
-            x = layer(functional.dropout(x, self.dropout, self.training), adjacency)
+            x = layer(dropout(x, self.dropout, self.training, adjacency), adjacency)
             x = update(functional.relu(x) if i + 1 < len(self.layers) else x, adjacency)
         return x

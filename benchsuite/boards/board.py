@@ -1,0 +1,146 @@
+"""A whole board as data: the tasks of one kind, their rows, their ranks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from benchsuite.boards.counted import Counted, count
+from benchsuite.boards.ranking import order, ranked
+from benchsuite.boards.rows import Field, Row, make_row, record_frame, samples_of
+from benchsuite.contracts.cards import Metric
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+
+    import pandas as pd
+
+    from benchsuite.boards.entries import Entry
+    from benchsuite.contracts.cards import Kind, MethodCard, TaskCard
+    from benchsuite.host import Catalogue
+    from benchsuite.store import Store
+    from benchsuite.store.records import CellRecord
+
+
+@dataclass(frozen=True)
+class TaskBoard:
+    """One task of a board."""
+
+    name: str
+    card: TaskCard | None
+    """None where no plugin offers the task any more."""
+    protocol: str
+    metrics: tuple[Metric, ...]
+    """The first is the one that ranks."""
+    seeds: tuple[int, ...]
+    """All seeds that any row has a record of."""
+    rows: tuple[Row, ...]
+    """The reference first, then by bit-width and value."""
+    remarks: tuple[str, ...]
+    """Why there are no differences, or a group has no ranks; plain text."""
+
+    @property
+    def metric(self) -> Metric:
+        """The metric that ranks."""
+        return self.metrics[0]
+
+    @property
+    def reference(self) -> Row | None:
+        """The reference's row (on the CPU where there are several), or None."""
+        return next((row for row in self.rows if row.reference), None)
+
+
+@dataclass(frozen=True)
+class Board:
+    """One kind's board."""
+
+    kind: Kind
+    tasks: tuple[TaskBoard, ...]
+    counted: Counted
+
+    @property
+    def cards(self) -> dict[str, MethodCard]:
+        """Cards of the methods on the board, by name."""
+        cards = {row.entry.method: row.entry.card for task in self.tasks for row in task.rows}
+        return {name: card for name, card in sorted(cards.items()) if card is not None}
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """Names of the methods on the board."""
+        return tuple(sorted({row.entry.method for task in self.tasks for row in task.rows}))
+
+
+def make_board(store: Store, catalogue: Catalogue, kind: Kind, tasks: Collection[str] | None = None) -> Board:
+    """Make the board of ``kind``.
+
+    Args:
+        store: all records.
+        catalogue: all cards.
+        kind: the kind of method that competes.
+        tasks: names of the tasks to keep; None keeps all.
+    """
+    counted = count(store, catalogue, kind)
+    records = tuple(r for r in counted.records if tasks is None or r.key["task"] in tasks)
+    counted = replace(counted, records=records)
+    if not records:
+        return Board(kind, (), counted)
+    frame, entries = record_frame(records, kind, catalogue)
+    boards = [
+        _task_board(str(task), lines, records, entries, kind, catalogue)
+        for task, lines in frame.groupby("task", sort=True)
+    ]
+    return Board(kind, tuple(boards), counted)
+
+
+def _task_board(
+    task: str,
+    lines: pd.DataFrame,
+    records: Sequence[CellRecord],
+    entries: Mapping[str, Entry],
+    kind: Kind,
+    catalogue: Catalogue,
+) -> TaskBoard:
+    card = catalogue.tasks.get(task)
+    by_entry = {str(entry): own.sort_values("seed") for entry, own in lines.groupby("entry", sort=True)}
+    own_records = {entry: [records[i] for i in own["position"]] for entry, own in by_entry.items()}
+    metrics = _metrics(card, [records[i] for i in lines["position"]])
+    references = _references(own_records, entries, card)
+    seeds = tuple(sorted({int(seed) for seed in lines["seed"]}))
+    field = Field(
+        task=task,
+        metrics=metrics,
+        wanted=max(len(seeds), 0 if card is None else card.seeds),
+        reference={entries[e].device: samples_of(own_records[e], metrics) for e in references},
+    )
+    rows = [make_row(entries[e], own, own_records[e], field, e in references) for e, own in by_entry.items()]
+    rows, remarks = ranked(rows, metrics[0])
+    if not references and card is not None:
+        names = " x ".join(name for _, name in sorted(card.reference.items()))
+        remarks = [f"No record of the reference {names}: no differences.", *remarks]
+    protocol = records[int(lines["position"].iloc[0])].key["protocol"]
+    ordered = tuple(sorted(rows, key=lambda row: order(row, metrics[0])))
+    return TaskBoard(task, card, protocol, metrics, seeds, ordered, tuple(remarks))
+
+
+def _references(
+    records: Mapping[str, Sequence[CellRecord]], entries: Mapping[str, Entry], card: TaskCard | None
+) -> list[str]:
+    """Return the entries that are the reference: one for each device, with its parameters at their defaults."""
+    if card is None or set(card.reference) != set(card.factors):
+        return []
+    wanted = dict(card.reference)
+    found = []
+    for entry, own in records.items():
+        names = {kind: method["name"] for kind, method in own[0].key["methods"].items()}
+        method_card = entries[entry].card
+        defaults = entries[entry].params if method_card is None else method_card.resolve({})
+        if names == wanted and entries[entry].params == defaults:
+            found.append(entry)
+    return found
+
+
+def _metrics(card: TaskCard | None, records: Sequence[CellRecord]) -> tuple[Metric, ...]:
+    if card is not None:
+        return card.metrics
+    names = sorted({name for record in records for name in record.metrics})
+    return tuple(Metric(name=name, unit="") for name in names) or (Metric(name="value", unit=""),)

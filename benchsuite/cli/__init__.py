@@ -1,0 +1,1 @@
+"""The command line. Only :mod:`benchsuite.cli.main` is imported before a command is known."""

@@ -1,0 +1,75 @@
+"""Small questions about processes, and how to end them."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from benchsuite.store.records import Status
+
+
+class Death(NamedTuple):
+    """How a process ended, in words for a record."""
+
+    status: Status
+    type: str
+    message: str
+
+
+def death(exitcode: int, out_of_memory: bool = False) -> Death:
+    """Say how a process ended.
+
+    Args:
+        exitcode: as :mod:`multiprocessing` gives it: negative for a signal.
+        out_of_memory: whether the kernel killed some process for want of memory in the meantime.
+    """
+    if exitcode >= 0:
+        return Death("crashed", "ProcessExit", f"its process ended with exit code {exitcode}")
+    name = signal.Signals(-exitcode).name
+    if exitcode == -signal.SIGKILL and out_of_memory:
+        return Death("oom", name, "the kernel killed its process: memory ran out")
+    return Death("crashed", name, f"its process was ended by {name}")
+
+
+def oom_kills() -> int:
+    """Return how many processes the kernel has killed for want of memory; 0 where it does not say."""
+    with contextlib.suppress(OSError):
+        for line in Path("/proc/vmstat").read_text().splitlines():
+            if line.startswith("oom_kill "):
+                return int(line.split()[1])
+    return 0
+
+
+def alive(pid: int) -> bool:
+    """Whether the process runs; one that has ended and was not yet collected does not."""
+    import psutil
+
+    try:
+        return bool(psutil.Process(pid).status() != psutil.STATUS_ZOMBIE)
+    except psutil.NoSuchProcess:
+        return False
+
+
+def kill_group(leader: int) -> None:
+    """Kill what is left of a process group."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(leader, signal.SIGKILL)
+
+
+@contextlib.contextmanager
+def sigint_blocked() -> Iterator[None]:
+    """Block SIGINT in this thread, and for good in the threads and processes that are started inside.
+
+    Ctrl-C then reaches the main thread alone: neither a pool's threads nor a worker that is still starting up.
+    """
+    before: Any = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)

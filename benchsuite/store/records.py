@@ -1,0 +1,246 @@
+"""The lines of a run file.
+
+A run file is JSON, one object a line, in the order in which things happened::
+
+    env    once: what the run ran on; the cells refer to it by its hash
+    plan   once: which cells were wanted, and which of them were done already
+    cell   one per finished cell, whatever became of it
+    void   withdraws a cell line, with a reason; nothing is ever deleted
+    end    once, last; a file without it is a run that was interrupted
+
+Each line carries ``schema`` (the version of these models) and ends in ``hash``, the first 16 hex digits of the SHA-256
+of the line's own canonical JSON without that field, so a line that was edited by hand is found.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, TypeAdapter
+from typing_extensions import Self, TypedDict  # pydantic refuses typing's below Python 3.12
+
+from benchsuite.errors import StoreError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+Status = Literal["ok", "failed", "timeout", "oom", "crashed", "skipped", "interrupted"]
+Nonfinite = Literal["nan", "inf", "-inf"]
+
+
+def canonical(value: object) -> str:
+    """Return ``value`` as the one JSON text that stands for it: sorted keys, no spaces, ASCII.
+
+    Raises:
+        ValueError: a float is not finite.
+        TypeError: something in it is no JSON.
+    """
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+def digest(value: object) -> str:
+    """Return the first 16 hex digits of the SHA-256 of ``value``'s canonical JSON."""
+    return hashlib.sha256(canonical(value).encode()).hexdigest()[:16]
+
+
+class Line(BaseModel):
+    """What all lines share."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True, serialize_by_alias=True)
+
+    version: Literal[1] = Field(default=1, alias="schema")
+    hash: str = ""
+
+    def body(self) -> dict[str, Any]:
+        """Return the line as plain JSON values, without its hash."""
+        return self.model_dump(mode="json", by_alias=True, exclude={"hash"})
+
+    def sealed(self) -> Self:
+        """Return the line with its hash filled in."""
+        return self.model_copy(update={"hash": digest(self.body())})
+
+    def text(self) -> str:
+        """Return the sealed line as it stands in a file, newline included."""
+        body = self.body()
+        return canonical(body | {"hash": digest(body)}) + "\n"
+
+
+class MethodKey(TypedDict):
+    """One method in a cell's key."""
+
+    name: str
+    version: str
+    params: dict[str, JsonValue]
+
+
+class CellKey(TypedDict):
+    """A cell's canonical key as it stands in a record; :class:`benchsuite.engine.cells.Cell` makes it."""
+
+    task: str
+    task_version: str
+    config: str
+    data: str
+    protocol: str
+    methods: dict[str, MethodKey]
+    """By kind."""
+    seed: int
+    device: str
+
+
+class ErrorInfo(BaseModel):
+    """Why a cell has no result."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    phase: str
+    """``load`` (importing), ``run``, ``score``, or ``worker`` (the process itself died or was stopped)."""
+    type: str
+    """Name of the exception's class."""
+    message: str
+    tail: list[str] = []
+    """Last lines of the traceback and of what the cell printed."""
+
+
+class PluginSource(BaseModel):
+    """Which code a method came from."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    plugin: str
+    version: str
+    source: str
+    """SHA-256 over the plugin's Python files."""
+
+
+class EnvLine(Line):
+    """What a run ran on. Names no run and no time: the same surroundings have the same hash."""
+
+    type: Literal["env"] = "env"
+    env: dict[str, JsonValue]
+
+
+class PlanLine(Line):
+    """What a run set out to do."""
+
+    type: Literal["plan"] = "plan"
+    run: str
+    started: str
+    """ISO 8601, UTC."""
+    command: list[str] = []
+    done: list[str]
+    """Ids of the wanted cells that had an ok record before."""
+    todo: list[str]
+    """Ids of the cells that this run was to do."""
+    skipped: dict[str, str] = {}
+    """Tasks that could not be prepared, with the reason."""
+
+
+class CellRecord(Line):
+    """What a cell left behind, whatever became of it."""
+
+    type: Literal["cell"] = "cell"
+    run: str
+    cell: str
+    """Id of the cell: first 16 hex digits of the SHA-256 of its key."""
+    key: CellKey
+    status: Status
+    metrics: dict[str, float] = {}
+    """By the task's metric names, in their units."""
+    measurements: dict[str, float | None] = {}
+    """Numbers that need no label, see :class:`benchsuite.contracts.task.CellOutput`."""
+    samples: dict[str, list[float | None]] = {}
+    """The repeated measurements behind a median."""
+    notes: dict[str, JsonValue] = {}
+    nonfinite: dict[str, Nonfinite] = {}
+    """What stands as null in ``measurements`` and ``samples`` though it was a number: its path, and which it was."""
+    plugins: dict[str, PluginSource] = {}
+    """By kind: where the method's code came from."""
+    env: str
+    """Hash of the run's env line."""
+    error: ErrorInfo | None = None
+    started: str
+    """ISO 8601, UTC."""
+    seconds: float
+    """Wall time inside the task (or until it was stopped)."""
+    alone: bool
+    """True where no other cell ran at the same time: only then are its times comparable."""
+
+
+class VoidLine(Line):
+    """Withdraws a cell line."""
+
+    type: Literal["void"] = "void"
+    record: str
+    """Hash of the line that is withdrawn."""
+    reason: str
+    author: str
+    at: str
+    """ISO 8601, UTC."""
+
+
+class EndLine(Line):
+    """How a run ended."""
+
+    type: Literal["end"] = "end"
+    run: str
+    finished: str
+    """ISO 8601, UTC."""
+    status: Literal["finished", "interrupted", "stopped"]
+    """``stopped``: an error of the suite or the store ended the run."""
+    counts: dict[str, int] = {}
+    """Number of cells of this run by status."""
+
+
+AnyLine = EnvLine | PlanLine | CellRecord | VoidLine | EndLine
+_ADAPTER: TypeAdapter[AnyLine] = TypeAdapter(Annotated[AnyLine, Field(discriminator="type")])
+
+
+def parse_line(text: str) -> AnyLine:
+    """Read one line of a run file and verify its hash.
+
+    Raises:
+        StoreError: the line is torn, of an unknown kind or schema, or was changed after it was written.
+    """
+    try:
+        raw = json.loads(text, parse_constant=_refuse_constant)
+        line = _ADAPTER.validate_python(raw)
+    except (ValueError, RecursionError) as error:
+        raise StoreError("it is no record: " + _first_line(error)) from None
+    body = {name: value for name, value in raw.items() if name != "hash"}
+    if raw.get("hash") != digest(body):
+        raise StoreError("its hash is wrong: it was changed after it was written")
+    return line
+
+
+def _refuse_constant(name: str) -> float:
+    raise ValueError(f"{name} is no JSON")
+
+
+def _first_line(error: Exception) -> str:
+    if isinstance(error, RecursionError):
+        return "it is nested too deeply"
+    errors = getattr(error, "errors", None)
+    if callable(errors):
+        first = errors()[0]
+        return f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+    return str(error).splitlines()[0]
+
+
+def finite(values: Mapping[str, float | None]) -> tuple[dict[str, float | None], dict[str, Nonfinite]]:
+    """Split numbers into what JSON can hold and what it cannot.
+
+    Returns:
+        The numbers with null in place of NaN and infinities, and for each of these its name and which it was.
+    """
+    kept = {name: None if value is None or not math.isfinite(value) else float(value) for name, value in values.items()}
+    lost = {name: _spell(value) for name, value in values.items() if value is not None and not math.isfinite(value)}
+    return kept, lost
+
+
+def _spell(value: float) -> Nonfinite:
+    if math.isnan(value):
+        return "nan"
+    return "inf" if value > 0 else "-inf"

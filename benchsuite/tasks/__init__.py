@@ -1,0 +1,1 @@
+"""What is measured: tasks with their recipes, protocols and reference models."""

@@ -1,0 +1,24 @@
+"""The plugin that the suite itself is: its own tasks and data sets, offered through the hooks of any other plugin."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from benchsuite.data.cards import DATASETS
+from benchsuite.plugin import hookimpl
+from benchsuite.tasks.cards import TASKS
+
+if TYPE_CHECKING:
+    from benchsuite.contracts.cards import DatasetCard, TaskCard
+
+
+@hookimpl
+def benchsuite_tasks() -> list[TaskCard]:
+    """Return node quantization on the suite's five graphs."""
+    return list(TASKS)
+
+
+@hookimpl
+def benchsuite_datasets() -> list[DatasetCard]:
+    """Return the data sets that those tasks read."""
+    return list(DATASETS)

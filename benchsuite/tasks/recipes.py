@@ -1,0 +1,91 @@
+"""How FP32 models are trained: the field's standard recipes, in one place. Imports no torch.
+
+GCN and GAT follow the recipes of their papers as PyTorch Geometric's examples run them (``examples/gcn.py`` and
+``examples/gat.py``). GraphSAGE and GIN have no such recipe for the Planetoid split; theirs is ours: the optimiser,
+widths and dropout of the GCN recipe, with weight decay on both layers, and for GIN half the learning rate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+from pydantic import Field, ValidationError
+
+from benchsuite.contracts.cards import Frozen
+from benchsuite.errors import ProtocolError, UsageError, near
+
+#: ``transductive``: training and calibration see all nodes, but no test label; ``inductive``: they see no test node.
+Setting = Literal["transductive", "inductive"]
+
+
+class Recipe(Frozen):
+    """Everything that decides the FP32 model of a task, but for data and seed."""
+
+    backbone: str
+    """A key of :data:`benchsuite.models.backbones.BACKBONES`."""
+    options: Mapping[str, int | float] = {}
+    """Passed to the backbone."""
+    lr: float = Field(gt=0)
+    """Of Adam, constant."""
+    weight_decay: tuple[float, ...] = Field(min_length=1)
+    """L2 penalty of Adam, layer by layer, biases included; the last value holds for all further layers."""
+    epochs: int = Field(ge=1)
+    """Full-batch steps; the model kept is that of the best validation epoch."""
+    setting: Setting = "transductive"
+
+
+GCN = Recipe(
+    backbone="gcn",
+    options={"hidden": 16, "layers": 2, "dropout": 0.5},
+    lr=0.01,
+    weight_decay=(5e-4, 0.0),
+    epochs=200,
+)
+"""Kipf and Welling, ICLR 2017, section 5.2, as in PyG ``examples/gcn.py``."""
+
+GAT = Recipe(
+    backbone="gat",
+    options={"hidden": 8, "layers": 2, "heads": 8, "out_heads": 1, "dropout": 0.6},
+    lr=0.005,
+    weight_decay=(5e-4,),
+    epochs=200,
+)
+"""Velickovic et al., ICLR 2018, section 3.3, as in PyG ``examples/gat.py``; on PubMed eight output heads."""
+
+SAGE = GCN.model_copy(update={"backbone": "sage", "weight_decay": (5e-4,)})
+"""Ours."""
+
+GIN = GCN.model_copy(update={"backbone": "gin", "weight_decay": (5e-4,), "lr": 0.005})
+"""Ours."""
+
+RECIPES: dict[str, Recipe] = {recipe.backbone: recipe for recipe in (GCN, SAGE, GIN, GAT)}
+
+
+def recipe(backbone: str, dataset: str) -> Recipe:
+    """Return the recipe of ``backbone`` on ``dataset``.
+
+    Raises:
+        UsageError: no recipe is known for that backbone.
+    """
+    if backbone not in RECIPES:
+        raise UsageError(f"there is no recipe for backbone {backbone!r}", near(backbone, RECIPES))
+    found = RECIPES[backbone]
+    if (backbone, dataset) == ("gat", "pubmed"):
+        return found.model_copy(update={"options": {**found.options, "out_heads": 8}})
+    return found
+
+
+def read_recipe(task: str, config: Mapping[str, object]) -> Recipe:
+    """Return the recipe that a task card's config holds.
+
+    Raises:
+        ProtocolError: a field is missing, unknown or out of range.
+    """
+    try:
+        return Recipe.model_validate(config)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"])) or "config"
+        mend = "The config of a node-quantization task has the fields of benchsuite.tasks.recipes.Recipe"
+        raise ProtocolError(f"task {task!r}: {where}: {first['msg'].lower()}", mend) from None

@@ -142,5 +142,6 @@ def _references(
 def _metrics(card: TaskCard | None, records: Sequence[CellRecord]) -> tuple[Metric, ...]:
     if card is not None:
         return card.metrics
-    names = sorted({name for record in records for name in record.metrics})
-    return tuple(Metric(name=name, unit="") for name in names) or (Metric(name="value", unit=""),)
+    names = sorted({name for record in records for name in record.metrics}) or ["value"]
+    # Not validated: a record may hold a name that no card could have.
+    return tuple(Metric.model_construct(name=name, unit="", higher_is_better=True, digits=2) for name in names)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from typing import TYPE_CHECKING
 
@@ -58,7 +59,7 @@ def read_page(path: Path) -> str | None:
     """
     try:
         return path.read_bytes().decode()
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return None
     except UnicodeDecodeError:
         raise StoreError(f"{path} is no UTF-8 text", "Move it away and rebuild") from None
@@ -80,6 +81,7 @@ def write_file(path: Path, content: bytes) -> None:
         beside.write_bytes(content)
         beside.replace(path)
     except OSError as error:
-        beside.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            beside.unlink()
         mend = "Free some space, make the folder writable, or name another with --out"
         raise StoreError(f"the board {path} cannot be written: {error.strerror}", mend) from error

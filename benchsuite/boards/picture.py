@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from benchsuite.boards.board import Board, TaskBoard
     from benchsuite.boards.points import Point
 
-#: Ten colours that stay apart under the common colour-vision deficiencies (Petroff 2021, arXiv 2107.02270, table 1).
+#: Ten colours that stay apart under the common colour-vision deficiencies (Petroff 2021, arXiv 2107.02270).
 PALETTE = (
     "#3f90da",
     "#ffa90e",

@@ -64,7 +64,7 @@ class PlainReporter:
         """Say how much there is to do."""
         self._left = {each.cell.id: each.cell for each in plan if each.runs}
         self._total = len(self._left)
-        counts = Counter(each.state for each in plan)
+        counts: Counter[str] = Counter(each.state for each in plan)
         parts = [f"{counts[state]} {word}" for state, word in _STATES.items() if counts[state]]
         self._print(f"{len(plan)} cells: {', '.join(parts)}{self._eta()}")
         for reason in sorted({each.reason for each in plan if each.state == "done" and each.reason}):
@@ -116,7 +116,7 @@ class LiveReporter(PlainReporter):
 
     def __enter__(self) -> Self:
         self._progress.start()
-        self._bar = self._progress.add_task("preparing", total=None, eta="")
+        self._bar = self._progress.add_task("preparing", total=None)
         return self
 
     def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, tb: TracebackType | None) -> None:
@@ -150,7 +150,7 @@ class LiveReporter(PlainReporter):
 
     def _update(self, **fields: object) -> None:
         if self._bar is not None:
-            self._progress.update(self._bar, eta=self._countdown(), **fields)  # type: ignore[arg-type]
+            self._progress.update(self._bar, **fields)  # type: ignore[arg-type]
 
     def _countdown(self) -> str:
         if self._due is None:
@@ -158,13 +158,21 @@ class LiveReporter(PlainReporter):
         return f"about {duration(max(0.0, self._due - time.monotonic()))} left"
 
     def _make_progress(self) -> Progress:
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, Task, TextColumn
+        from rich.text import Text
+
+        countdown = self._countdown
+
+        class Left(ProgressColumn):
+            """Counts down between cells too."""
+
+            def render(self, task: Task) -> Text:
+                return Text(countdown())
 
         columns = (
             MofNCompleteColumn(),
             BarColumn(bar_width=24),
-            TimeElapsedColumn(),
-            TextColumn("{task.fields[eta]}", markup=False),
+            Left(),
             TextColumn("{task.description}", markup=False),
         )
         return Progress(*columns, console=self.console, transient=True, refresh_per_second=4)

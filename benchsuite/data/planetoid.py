@@ -137,6 +137,14 @@ def find(facts: Facts, root: Path | None) -> Path:
         raise MissingDataError(f"{what} needs files, and BENCHSUITE_DATA is not set", mend(facts, root))
     if not root.is_dir():
         raise MissingDataError(f"{what} needs files, and BENCHSUITE_DATA names no folder: {root}", mend(facts, root))
+    try:
+        return _search(facts, root)
+    except OSError as error:
+        raise MissingDataError(f"{what}: {root} cannot be searched ({error.strerror})", mend(facts, root)) from error
+
+
+def _search(facts: Facts, root: Path) -> Path:
+    what = f"data set {facts.name!r}"
     whole = complete(facts, root)
     if whole is not None:
         return whole

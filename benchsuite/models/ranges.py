@@ -163,9 +163,10 @@ class RangeFiller(nn.Module):
 
 def fill(model: Backbone, roles: Collection[Role], make: Callable[[Site], nn.Module]) -> None:
     """Fill every site of ``model`` whose role is among ``roles`` with what ``make`` returns for it."""
+    device = next(model.parameters()).device
     for _, site in list(model.sites()):
         if site.role in roles:
-            site.fill(make(site))
+            site.fill(make(site).to(device))
 
 
 def calibrate(model: Backbone, graph: Graph) -> None:

@@ -137,8 +137,8 @@ def results():
     """Return a function that writes records as run files below ``out``."""
 
     def write(out, records, name="run-1") -> None:
-        (out / "results").mkdir(parents=True, exist_ok=True)
-        text = ENV.text() + "".join(record.text() for record in records)
-        (out / "results" / f"{name}.jsonl").write_text(text)
+        path = out / "results" / f"{name}.jsonl"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(ENV.text() + "".join(record.text() for record in records))
 
     return write

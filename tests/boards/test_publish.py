@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import resource
 import subprocess
 import sys
 from textwrap import dedent
@@ -36,7 +37,7 @@ def test_writes_page_index_and_picture(tmp_path, scene):
     assert "2026-01-02 03:04:02 UTC" in index
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(3))
 def test_neither_order_nor_files_change_a_byte(tmp_path, scene, results, out, seed):
     rng = random.Random(seed)
     shuffled = rng.sample(scene.records, len(scene.records))
@@ -184,6 +185,19 @@ def test_a_folder_that_cannot_be_written_is_one_line(tmp_path, scene):
     (tmp_path / "file").write_text("")
     with pytest.raises(StoreError, match=r"the board .*quantizer\.md cannot be written: Not a directory"):
         write_boards(scene.store, scene.catalogue, tmp_path / "file" / "out")
+
+
+def test_a_write_that_stops_half_way_leaves_the_old_page_and_nothing_else(out, scene):
+    before = pages(out)
+    scene.records.append(scene.desk.record(scene.task, scene.fine, 7, 80.0))
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100, hard))
+    try:
+        with pytest.raises(StoreError, match=r"quantizer\.md cannot be written: File too large"):
+            write_boards(scene.store, scene.catalogue, out)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert pages(out) == before
 
 
 def test_a_page_that_is_no_text_is_one_line(tmp_path, scene):

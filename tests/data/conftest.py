@@ -53,7 +53,7 @@ def _items(value: dict) -> bytes:
     return b"".join(_encode(part) for item in value.items() for part in item)
 
 
-TINY = Facts("tiny", "Tiny", nodes=14, edges=24, features=6, classes=3, train=3, validation=4, test=4)
+TINY = Facts("tiny", "Tiny", nodes=14, edges=26, features=6, classes=3, train=3, validation=4, test=4)
 
 
 def tiny_values() -> dict[str, object]:

@@ -47,7 +47,7 @@ class TestStandard:
         assert degree(dataset).max() > 12 * degree(dataset).median()
 
     def test_the_content_is_the_same_everywhere(self, dataset):
-        assert dataset.content_hash().startswith("e67f1c939643")
+        assert dataset.content_hash().startswith("ee448620a3d0")
 
     def test_features_have_unit_variance(self, dataset):
         assert dataset.graph.x.std().item() == pytest.approx(1, abs=0.05)
@@ -135,7 +135,7 @@ class TestTunable:
     def test_a_million_edges_in_about_a_second(self):
         begin = time.process_time()
         assert generate(LARGE).graph.num_edges == 1_000_000
-        assert time.process_time() - begin < 4  # 1 s on an idle core
+        assert time.process_time() - begin < 3  # half a second on an idle core
 
 
 class TestBadRecipes:
@@ -158,7 +158,7 @@ class TestBadRecipes:
             Recipe(**{field: value})
 
     def test_edges_that_do_not_fit_are_refused_and_do_not_hang(self):
-        # Hubs so heavy that the light nodes' share of the 2,500 edges within classes is hardly ever drawn.
-        recipe = Recipe(nodes=200, classes=2, mean_degree=25.0, homophily=1.0, exponent=2.01, per_class=1, validation=9)
-        with pytest.raises(UsageError, match="2,500 edges do not fit between 200 nodes"):
+        # Of the 9,900 pairs within classes: those of two light nodes are hardly ever drawn.
+        recipe = Recipe(nodes=200, classes=2, mean_degree=98.0, homophily=1.0, exponent=2.01, per_class=1, validation=9)
+        with pytest.raises(UsageError, match="9,800 edges do not fit between 200 nodes"):
             generate(recipe)

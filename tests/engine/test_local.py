@@ -87,6 +87,13 @@ def test_a_worker_that_dies_between_cells_is_replaced(local):
     assert summary.counts == {"ok": 8}
 
 
+def test_a_worker_that_cannot_start_is_a_crash_and_not_a_hang(local, monkeypatch):
+    monkeypatch.setattr("benchsuite.engine.local.initialize", time.strftime)  # refuses the argument it is given
+    summary = local.run("toy-reference", tasks=("toy-one",), seeds=1)
+    assert summary.counts == {"crashed": 1}
+    assert local.record("toy-reference").error.type == "WorkerLost"
+
+
 def test_processes_that_a_method_started_end_with_its_time(local):
     local.executor = LocalExecutor(jobs=1, timeout=2)
     local.run("toy-bad[how=child]", tasks=("toy-one",), seeds=1)

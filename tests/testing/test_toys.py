@@ -79,3 +79,18 @@ def test_toy_jobs_are_trained_from_their_own_initial_model():
 
 def test_the_hidden_width_is_taken():
     assert toy_job(hidden=20).model.layers[0].combination.weight.shape[0] == 20
+
+
+def test_training_takes_the_steps_of_torchs_adam():
+    job = toy_job("sage")
+    model, target = job.initial_model(), job.graph.x @ torch.randn(12, 3, generator=torch.Generator().manual_seed(0))
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.02)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        model.train()
+        for _ in range(20):
+            optimizer.zero_grad()
+            torch.nn.functional.cross_entropy(model(job.graph), target.argmax(1)).backward()
+            optimizer.step()
+    for ours, theirs in zip(job.model.parameters(), model.parameters(), strict=True):
+        torch.testing.assert_close(ours, theirs, rtol=1e-4, atol=1e-5)

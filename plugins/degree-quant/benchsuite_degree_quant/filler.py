@@ -28,11 +28,11 @@ _LARGE, _SPARSE = 1 << 18, 0.1
 def few_nonzero(tensor: Tensor) -> Tensor | None:
     """Return the places of the non-zero entries in the flattened ``tensor`` where they are few.
 
-    None for a tensor that carries a gradient, is small or is dense.
+    None for a tensor that carries a gradient, is small, is dense or lies on another device.
     """
-    if tensor.requires_grad or tensor.numel() < _LARGE:
+    if tensor.requires_grad or tensor.numel() < _LARGE or tensor.device.type != "cpu":
         return None
-    # On CPU numpy finds them several times faster than torch does.
+    # Numpy finds them several times faster than torch does.
     place = np.flatnonzero(tensor.numpy().reshape(-1) != 0)
     return torch.from_numpy(place) if 0 < len(place) <= _SPARSE * tensor.numel() else None
 

@@ -32,7 +32,7 @@ def degree_cdf(graph: Graph) -> Tensor:
 def _degree_cdf(graph: Graph) -> Tensor:
     n = graph.num_nodes
     degree = torch.bincount(graph.edge_index[1], minlength=n)
-    batch = torch.zeros(n, dtype=torch.long) if graph.batch is None else graph.batch
+    batch = torch.zeros_like(degree) if graph.batch is None else graph.batch
     # One ordering of all nodes, graph by graph and by degree within: a node's rank less its graph's start is the
     # number of its graph's nodes that do not exceed it.
     key = batch * (n + 1) + degree

@@ -25,13 +25,13 @@ class NodeGrid(nn.Module):
         groups: the groups of nodes.
         bits: width.
         step: ``[groups]`` float32.
-        offset: ``[groups]`` float32.
+        offset: ``[groups]`` float32; None where all are zero, as after ReLU: nothing is stored then.
     """
 
     step: Tensor
-    offset: Tensor
+    offset: Tensor | None
 
-    def __init__(self, groups: Groups, bits: int, step: Tensor, offset: Tensor) -> None:
+    def __init__(self, groups: Groups, bits: int, step: Tensor, offset: Tensor | None = None) -> None:
         super().__init__()
         self.groups = groups
         self.top = 2**bits - 1
@@ -50,22 +50,26 @@ class NodeGrid(nn.Module):
         place, number = groups.calibrated, len(groups)
         high = place.peak(x.amax(1), number)
         low = place.peak(x.amin(1).neg_(), number).neg_()
-        return cls(groups, bits, (high - low) / (2**bits - 1), low)
+        return cls(groups, bits, (high - low) / (2**bits - 1), low if bool(low.any()) else None)
 
-    def rows(self, adjacency: Adjacency) -> tuple[Tensor, Tensor]:
-        """Return step and offset of every node, ``[nodes, 1]`` each."""
-        place = self.groups.of(adjacency.graph)
-        return place.spread(self.step).clamp_(min=FLOOR).unsqueeze(1), place.spread(self.offset).unsqueeze(1)
+    def steps(self, adjacency: Adjacency) -> Tensor:
+        """Return the step of every node, ``[nodes, 1]``."""
+        return self.groups.of(adjacency.graph).spread(self.step).clamp_(min=FLOOR).unsqueeze(1)
+
+    def offsets(self, adjacency: Adjacency) -> Tensor | None:
+        """Return the offset of every node, ``[nodes, 1]``; None where all are zero."""
+        return None if self.offset is None else self.groups.of(adjacency.graph).spread(self.offset).unsqueeze(1)
 
     def codes(self, x: Tensor, adjacency: Adjacency) -> Tensor:
         """Return the integer codes of ``x`` as floats."""
-        step, offset = self.rows(adjacency)
-        return (x - offset).div_(step).round_().clamp_(0, self.top)
+        offset, step = self.offsets(adjacency), self.steps(adjacency)
+        shares = x / step if offset is None else (x - offset).div_(step)
+        return shares.round_().clamp_(0, self.top)
 
     def forward(self, x: Tensor, adjacency: Adjacency) -> Tensor:
         """Return ``x`` on the grid."""
-        step, offset = self.rows(adjacency)
-        return self.codes(x, adjacency).mul_(step).add_(offset)
+        offset, values = self.offsets(adjacency), self.codes(x, adjacency).mul_(self.steps(adjacency))
+        return values if offset is None else values.add_(offset)
 
 
 class RoundedWeight(WeightFiller):

@@ -92,7 +92,7 @@ def test_a_combination_with_an_offset_per_node_is_the_integer_one(bits):
     assert (grid.offset < 0).any()
     stored = rounded.packed(weight)
     w = unpack(stored["codes"], bits, (5, 6)).long().numpy() - (2 ** (bits - 1) - 1)
-    step, offset = (t.double().numpy() for t in grid.rows(where))
+    step, offset = (t.double().numpy() for t in (grid.steps(where), grid.offsets(where)))
     codes = grid.codes(x, where)
     assert_codes(codes, 0, 2**bits - 1)
     # (S_X outer S_W) * (X^Q W^Q) + offset outer (S_W * column sums of W^Q): the correction is known before inference.

@@ -53,9 +53,8 @@ def test_an_unseen_node_by_hand():
     # Ranges 0..6 (node 3), 0..4 (nodes 0 and 2), 0..8 (node 1): the node's is 4 * .747352 + 8 * .252648 = 5.010592.
     seen = path_and_isolated([2.0, 8.0, 4.0, 6.0])
     grid = NodeGrid.fit(groups, 8, seen.x)
-    step, offset = grid.rows(adjacency(one_edge(), "gcn"))
+    step = grid.steps(adjacency(one_edge(), "gcn"))
     assert (step * 255).flatten().tolist() == pytest.approx([5.010592] * 2, abs=1e-5)
-    assert offset.flatten().tolist() == [0.0, 0.0]
 
 
 def test_an_exact_hit_takes_its_groups_parameters_to_the_bit():
@@ -99,6 +98,17 @@ def test_a_groups_range_spans_its_members_and_zero():
     grid = NodeGrid.fit(groups_of(graph), 8, graph.x)
     assert grid.offset.tolist() == [0.0, -4.0, -8.0]
     assert (grid.step * 255).tolist() == pytest.approx([6.0, 6.0, 8.0])
+
+
+def test_offsets_are_stored_just_where_something_is_negative():
+    x = [2.0, 8.0, 4.0, 6.0]
+    graph = path_and_isolated(x)
+    near = adjacency(graph, "gcn")
+    plain = NodeGrid.fit(groups_of(graph), 8, graph.x)
+    assert plain.offset is None
+    assert plain.offsets(near) is None
+    told_zero = NodeGrid(plain.groups, 8, plain.step, torch.zeros(3))
+    assert torch.equal(plain(graph.x, near), told_zero(graph.x, near))
 
 
 def test_a_group_of_one_spans_its_node_alone():

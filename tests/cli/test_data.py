@@ -1,0 +1,178 @@
+"""``benchsuite data``: what is printed, and how it ends."""
+
+from __future__ import annotations
+
+import shutil
+from textwrap import dedent
+from typing import TYPE_CHECKING
+
+import pytest
+
+from benchsuite.cli.main import main
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
+
+
+@pytest.fixture
+def data(capsys, monkeypatch):
+    """Run ``benchsuite data ...``; return exit code, lines of stdout, lines of stderr."""
+
+    def run(*words: str, root: Path | None = None, plugin: Path | None = None) -> tuple[int, list[str], list[str]]:
+        monkeypatch.delenv("BENCHSUITE_DATA", raising=False)
+        if root is not None:
+            monkeypatch.setenv("BENCHSUITE_DATA", str(root))
+        options = ["--no-plugins"] if plugin is None else ["--plugin-path", str(plugin)]
+        code = main(["data", *words, *options])
+        printed = capsys.readouterr()
+        return code, printed.out.splitlines(), printed.err.splitlines()
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def plugin(tmp_path_factory) -> Path:
+    """Write a plugin with a data set that breaks two invariants and has no download."""
+    folder = tmp_path_factory.mktemp("odd")
+    package = folder / "benchsuite_odd_data"
+    package.mkdir()
+    (folder / "pyproject.toml").write_text(
+        dedent("""
+        [project]
+        name = "benchsuite-odd-data"
+        version = "1"
+        [project.entry-points.benchsuite]
+        odd-data = "benchsuite_odd_data"
+        """)
+    )
+    (package / "__init__.py").write_text(
+        dedent("""
+        from benchsuite.plugin import DatasetCard, hookimpl
+
+        @hookimpl
+        def benchsuite_datasets():
+            common = {"summary": "Odd.", "licence": "MIT", "source": "here"}
+            return [
+                DatasetCard(name="odd", target=__name__ + ".reader:odd", files=("odd/a.csv", "odd/b.csv"), **common),
+                DatasetCard(name="gone", target=__name__ + ".nowhere:odd", **common),
+            ]
+        """)
+    )
+    (package / "reader.py").write_text(
+        dedent("""
+        import dataclasses, torch
+        from benchsuite.data.digits import digits_knn
+
+        def odd(root):
+            good = digits_knn()
+            good.graph.x[7, 3] = float("nan")
+            return dataclasses.replace(good, name="odd", test=torch.ones_like(good.test))
+        """)
+    )
+    return folder
+
+
+class TestCheck:
+    def test_prints_the_figures_of_a_bundled_data_set(self, data):
+        code, out, err = data("check", "digits-knn")
+        assert (code, err) == (0, [])
+        lines = {line.split()[0]: line for line in out}
+        assert lines["nodes"] == "nodes      1,797"
+        assert lines["edges"] == "edges      24,678 directed, each with its reverse"
+        assert lines["features"] == "features   64, in 0 to 1"
+        assert lines["classes"] == "classes    10 (20 training nodes each)"
+        assert lines["split"] == "split      train 200, val 500, test 1,097"
+        assert lines["degrees"].startswith("degrees    10 to ")
+        assert len(lines["hash"].split()[1]) == 64
+        assert out[-1] == "digits-knn is valid"
+
+    def test_prints_one_line_for_each_problem(self, data, plugin):
+        code, out, err = data("check", "odd", plugin=plugin)
+        assert (code, out) == (2, [])
+        mine = [line for line in err if line.startswith("odd: ")]
+        assert mine[0] == "odd: x[7, 3] is nan (1 such values)"
+        assert [line.split(" in ", 1)[1] for line in mine[1:]] == [
+            "train and in test: labels leak (200 such nodes)",
+            "val and in test: labels leak (500 such nodes)",
+        ]
+
+    def test_a_target_that_cannot_be_imported(self, data, plugin):
+        code, out, err = data("check", "gone", plugin=plugin)
+        assert (code, out) == (2, [])
+        assert err[-1].startswith("benchsuite: data set 'gone': its target benchsuite_odd_data.nowhere:odd cannot be")
+
+    def test_an_unknown_name(self, data):
+        code, _, err = data("check", "digit-knn")
+        assert code == 2
+        assert err == ["benchsuite: there is no data set 'digit-knn'. Did you mean 'digits-knn'?"]
+
+    def test_no_variable(self, data):
+        code, out, err = data("check", "cora")
+        assert (code, out, len(err)) == (2, [], 1)
+        assert err[0].startswith("benchsuite: data set 'cora' needs files, and BENCHSUITE_DATA is not set. Set ")
+
+    def test_an_empty_folder(self, data, tmp_path):
+        code, out, err = data("check", "pubmed", root=tmp_path)
+        assert (code, out) == (2, [])
+        assert err == [
+            f"benchsuite: data set 'pubmed': {tmp_path} is empty. Run: benchsuite data fetch pubmed (needs a network), "
+            f"or put the original ind.pubmed.* into {tmp_path / 'planetoid'}"
+        ]
+
+    @pytest.mark.data
+    def test_real_files_are_told_from_changed_ones(self, data, data_root, tmp_path):
+        code, out, _ = data("check", "cora", root=data_root)
+        assert code == 0
+        assert out[0].endswith("(the originals, by sha256)")
+        from benchsuite.data.planetoid import FACTS, file_names, find
+
+        for file in file_names(FACTS["cora"]):
+            shutil.copyfile(find(FACTS["cora"], data_root) / file, tmp_path / file)
+        index = tmp_path / "ind.cora.test.index"
+        index.write_text(index.read_text().replace("\n", " \n"))
+        code, out, _ = data("check", "cora", root=tmp_path)
+        assert code == 0
+        assert out[0] == f"files      {tmp_path} (not the originals: ind.cora.test.index)"
+
+
+class TestFetch:
+    def test_bundled_data_needs_no_download(self, data):
+        code, out, err = data("fetch", "powerlaw-sbm")
+        assert (code, err) == (0, [])
+        assert out == ["powerlaw-sbm needs no download: it is generated, or comes with a dependency"]
+
+    def test_a_data_set_without_download_says_which_files(self, data, plugin):
+        code, _, err = data("fetch", "odd", plugin=plugin)
+        assert code == 2
+        assert err[-1] == (
+            "benchsuite: data set 'odd' has no download. Put its files into BENCHSUITE_DATA as odd/a.csv, odd/b.csv"
+        )
+
+    def test_no_variable(self, data):
+        code, out, err = data("fetch", "cora")
+        assert (code, out) == (2, [])
+        assert err == [
+            "benchsuite: data set 'cora' cannot be fetched: BENCHSUITE_DATA is not set. "
+            "Set it to the folder that the files should go to"
+        ]
+
+    def test_no_network(self, data, tmp_path, monkeypatch):
+        from torch_geometric.datasets import Planetoid
+
+        monkeypatch.setattr(Planetoid, "url", "http://127.0.0.1:9")  # the discard port: nobody listens
+        for name in ("no_proxy", "NO_PROXY"):
+            monkeypatch.setenv(name, "127.0.0.1")
+        code, out, err = data("fetch", "citeseer", root=tmp_path / "new")
+        assert (code, out, len(err)) == (2, [], 1)
+        assert "ind.citeseer.x is out of reach" in err[0]
+        assert f"Put ind.citeseer.* into {tmp_path / 'new' / 'Planetoid' / 'CiteSeer' / 'raw'} by hand" in err[0]
+        assert "BENCHSUITE_DATA" in err[0]
+
+    @pytest.mark.data
+    def test_progress_is_one_line_a_file_on_stderr(self, data, data_root):
+        code, out, err = data("fetch", "cora", root=data_root)
+        assert (code, out) == (0, [])
+        assert len(err) == 1
+        assert err[0].startswith("cora: all files are in ")

@@ -21,8 +21,17 @@ from benchsuite.contracts.cards import (
 )
 from benchsuite.contracts.curriculum import Budget, Curriculum, Phase
 from benchsuite.contracts.graph import Graph
-from benchsuite.contracts.norm_placement import LayerNorms, NodeScale, NormPlacement, StackNorms
-from benchsuite.contracts.probe import Probe, Reading, Subject
+from benchsuite.contracts.norm_placement import (
+    Goal,
+    LayerNorms,
+    NodeRanking,
+    NodeScale,
+    NormPlacement,
+    ScaleSite,
+    Slot,
+    StackNorms,
+)
+from benchsuite.contracts.probe import FinalNorm, NotApplicableError, Probe, Reading, Subject
 from benchsuite.contracts.quantizer import (
     Execution,
     QuantizationJob,
@@ -45,6 +54,8 @@ __all__ = [
     "Curriculum",
     "DatasetCard",
     "Execution",
+    "FinalNorm",
+    "Goal",
     "Graph",
     "Kind",
     "LayerNorms",
@@ -52,8 +63,10 @@ __all__ = [
     "MethodSpec",
     "Metric",
     "MissingDataError",
+    "NodeRanking",
     "NodeScale",
     "NormPlacement",
+    "NotApplicableError",
     "Paper",
     "Parameter",
     "Phase",
@@ -66,6 +79,8 @@ __all__ = [
     "Quantizer",
     "Reading",
     "Reported",
+    "ScaleSite",
+    "Slot",
     "StackNorms",
     "Subject",
     "Task",

@@ -15,6 +15,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 GUIDE = ROOT / "CONTRIBUTING.md"
+pytestmark = pytest.mark.timeout(600)  # eight commands in a row, on a machine that may be busy
 #: What of the checkout the walk needs; the records that are there would only make it longer.
 COPIED = ("benchsuite", "plugins", "pyproject.toml")
 #: Commands that need a network, or all the time of a whole CI run. Each is stood in for as the comment says.

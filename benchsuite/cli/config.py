@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -61,10 +62,10 @@ def read_config(path: Path) -> dict[str, Any]:
 
 
 def _read_toml(text: str) -> Any:
-    try:
+    if sys.version_info >= (3, 11):
         import tomllib
-    except ModuleNotFoundError:  # Python 3.10
-        import tomli as tomllib
+    else:
+        import tomli as tomllib  # type: ignore[import-not-found, unused-ignore]
     return tomllib.loads(text)
 
 

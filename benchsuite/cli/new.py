@@ -118,7 +118,10 @@ def _check_kind(kind: str) -> None:
     if kind == "quantizer":
         return
     if kind in KINDS:
-        raise UsageError(f"only a quantizer can be scaffolded so far, not a {kind}", f"Its contract is in benchsuite/contracts/{kind}.py")
+        raise UsageError(
+            f"only a quantizer can be scaffolded so far, not a {kind}",
+            f"Its contract is in benchsuite/contracts/{kind}.py",
+        )
     raise UsageError(f"there is no kind {kind!r}", near(kind, KINDS))
 
 

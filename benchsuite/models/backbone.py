@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from benchsuite.models.adjacency import Adjacency, Normalisation, adjacency
+from benchsuite.models.norm import BatchNorm
 from benchsuite.models.sites import Aggregation, Combination, Site, Weighted
 
 if TYPE_CHECKING:
@@ -51,10 +52,13 @@ class Backbone(nn.Module, ABC):
         yield from ((name, m) for name, m in self.named_modules() if isinstance(m, Aggregation))
 
     def reset_parameters(self, generator: torch.Generator) -> None:
-        """Draw all weights anew, in module order; all other parameters (biases) become zero."""
+        """Draw all weights anew, in module order; norms start as the identity, biases become zero."""
         for _, module in self.weights():
             module.reset_parameters(generator)
         weights = {id(module.weight) for _, module in self.weights()}
         for parameter in self.parameters():
             if id(parameter) not in weights:
                 nn.init.zeros_(parameter)
+        for norm in self.modules():
+            if isinstance(norm, BatchNorm):
+                norm.reset_parameters()

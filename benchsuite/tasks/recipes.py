@@ -2,7 +2,8 @@
 
 GCN and GAT follow the recipes of their papers as PyTorch Geometric's examples run them (``examples/gcn.py`` and
 ``examples/gat.py``). GraphSAGE and GIN have no such recipe for the Planetoid split; theirs is ours: the optimiser,
-widths and dropout of the GCN recipe, with weight decay on both layers, and for GIN half the learning rate.
+widths and dropout of the GCN recipe, with weight decay on both layers, and for GIN half the learning rate. What was
+decided by us was decided on validation accuracy.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
-from pydantic import Field, ValidationError
+from pydantic import Field, StrictBool, StrictFloat, StrictInt, ValidationError
 
 from benchsuite.contracts.cards import Frozen
 from benchsuite.errors import ProtocolError, UsageError, near
@@ -24,7 +25,7 @@ class Recipe(Frozen):
 
     backbone: str
     """A key of :data:`benchsuite.models.backbones.BACKBONES`."""
-    options: Mapping[str, int | float] = {}
+    options: Mapping[str, StrictBool | StrictInt | StrictFloat] = {}
     """Passed to the backbone."""
     lr: float = Field(gt=0)
     """Of Adam, constant."""
@@ -61,6 +62,17 @@ GIN = GCN.model_copy(update={"backbone": "gin", "weight_decay": (5e-4,), "lr": 0
 
 RECIPES: dict[str, Recipe] = {recipe.backbone: recipe for recipe in (GCN, SAGE, GIN, GAT)}
 
+#: Where a data set needs another recipe: options that are added, and fields that are replaced.
+#: GAT on PubMed: as in its paper. GIN on the bundled graphs: their nodes have up to some 190 neighbours, and without
+#: batch normalisation (which its paper uses) sums of sums do not train; on the Planetoid split, with its 60 to 140
+#: labels, it overfits (Cora, validation: 64 % against 75 %). GAT on the digits: it converges in half the epochs.
+ADAPTED: dict[tuple[str, str], tuple[dict[str, bool | int], dict[str, float | int]]] = {
+    ("gat", "pubmed"): ({"out_heads": 8}, {}),
+    ("gat", "digits-knn"): ({}, {"lr": 0.01, "epochs": 100}),
+    ("gin", "digits-knn"): ({"batch_norm": True}, {"lr": 0.01}),
+    ("gin", "powerlaw-sbm"): ({"batch_norm": True}, {"lr": 0.01}),
+}
+
 
 def recipe(backbone: str, dataset: str) -> Recipe:
     """Return the recipe of ``backbone`` on ``dataset``.
@@ -71,9 +83,8 @@ def recipe(backbone: str, dataset: str) -> Recipe:
     if backbone not in RECIPES:
         raise UsageError(f"there is no recipe for backbone {backbone!r}", near(backbone, RECIPES))
     found = RECIPES[backbone]
-    if (backbone, dataset) == ("gat", "pubmed"):
-        return found.model_copy(update={"options": {**found.options, "out_heads": 8}})
-    return found
+    options, fields = ADAPTED.get((backbone, dataset), ({}, {}))
+    return found.model_copy(update={**fields, "options": {**found.options, **options}})
 
 
 def read_recipe(task: str, config: Mapping[str, object]) -> Recipe:

@@ -168,7 +168,7 @@ class Specimen:
     def _guarded(self) -> Iterator[None]:
         changed: list[str] = []
         try:
-            with preserved() as changed:
+            with _one_thread(), preserved() as changed:
                 yield
         finally:
             self.changed += changed
@@ -182,10 +182,19 @@ class Specimen:
         return self._results[backbone]
 
 
+@contextlib.contextmanager
+def _one_thread() -> Iterator[None]:
+    """Run the block as a cell runs; on graphs this small more threads cost more than they bring."""
+    with preserved():
+        torch.set_num_threads(1)
+        yield
+
+
 @functools.lru_cache(maxsize=8)
 def _base(backbone: str, features: int, hidden: int) -> QuantizationJob:
     """Return the job that others are copies of: its model is trained once."""
-    return toy_job(backbone, graph=toy_graph(features=features), hidden=hidden)
+    with _one_thread():
+        return toy_job(backbone, graph=toy_graph(features=features), hidden=hidden)
 
 
 def _call(name: str, params: dict[str, Scalar]) -> str:

@@ -131,7 +131,7 @@ def test_a_host_that_is_killed_leaves_no_worker_behind(toy_folder, tmp_path):
     """kill -9 of the host alone: nothing of ours runs to clean up."""
     command = [sys.executable, "-m", "benchsuite.cli.main", "run", "--plugin", "toy-bad[how=loop]", "--task", "toy-one"]
     command += ["--seeds", "1", "--plugin-path", str(toy_folder), "--out", str(tmp_path / "out")]
-    environment = {**os.environ, "BENCHSUITE_CACHE": str(tmp_path / "cache")}
+    environment = {**os.environ, "BENCHSUITE_CACHE": str(tmp_path / "cache"), "TMPDIR": str(tmp_path)}
     host = subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True)
     for line in host.stderr:
         if "toy-reference" in line:

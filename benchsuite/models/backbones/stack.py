@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from torch import Tensor, nn
 from torch.nn import functional
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 class LayerClass(Protocol):
     """A layer of a :class:`Stack`: made from its widths and index, called as ``layer(x, adjacency)``."""
 
-    def __call__(self, fan_in: int, fan_out: int, layer: int) -> nn.Module:
-        """Return the layer number ``layer``."""
+    def __call__(self, fan_in: int, fan_out: int, layer: int, *args: Any, **options: Any) -> nn.Module:
+        """Return the layer number ``layer``; options are the layer class's own."""
         ...
 
 
@@ -32,15 +32,18 @@ class Stack(Backbone):
         hidden: width of the hidden layers.
         layers: number of layers.
         dropout: probability, on every layer's input.
+        options: passed to every layer.
     """
 
     layer_class: ClassVar[LayerClass]
 
-    def __init__(self, features: int, classes: int, hidden: int = 16, layers: int = 2, dropout: float = 0.5) -> None:
+    def __init__(
+        self, features: int, classes: int, hidden: int = 16, layers: int = 2, dropout: float = 0.5, **options: Any
+    ) -> None:
         super().__init__()
         self.dropout = dropout
         sizes = [features] + [hidden] * (layers - 1) + [classes]
-        self.layers = nn.ModuleList(self.layer_class(sizes[i], sizes[i + 1], i) for i in range(layers))
+        self.layers = nn.ModuleList(self.layer_class(sizes[i], sizes[i + 1], i, **options) for i in range(layers))
         self.update_sites = nn.ModuleList(Site(Role.UPDATE, i, ("node", "feature")) for i in range(layers))
 
     def encode(self, x: Tensor, adjacency: Adjacency) -> Tensor:

@@ -1,0 +1,19 @@
+"""Models that score nodes for selection: residual GNN blocks with slots for a scale per node, and greedy heuristics."""
+
+from benchsuite.models.selection.block import CONVOLUTIONS, Placed, ResidualBlock
+from benchsuite.models.selection.degree import degrees, per_graph_mean
+from benchsuite.models.selection.greedy import greedy_degree, independent_set
+from benchsuite.models.selection.model import SelectionModel, build_model, place
+
+__all__ = [
+    "CONVOLUTIONS",
+    "Placed",
+    "ResidualBlock",
+    "SelectionModel",
+    "build_model",
+    "degrees",
+    "greedy_degree",
+    "independent_set",
+    "per_graph_mean",
+    "place",
+]

@@ -1,0 +1,85 @@
+"""The suite's own tasks and their recipes."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from benchsuite.data.cards import DATASETS
+from benchsuite.errors import ProtocolError, UsageError
+from benchsuite.models.backbones import build_backbone
+from benchsuite.tasks.builtin import benchsuite_datasets, benchsuite_tasks
+from benchsuite.tasks.cards import QUICK, TASKS
+from benchsuite.tasks.recipes import RECIPES, read_recipe, recipe
+
+HEAVY = ("torch", "numpy", "scipy", "pandas", "sklearn", "torch_geometric", "safetensors", "matplotlib")
+
+
+def test_every_data_set_meets_every_backbone():
+    names = {f"{dataset.name}-{backbone}" for dataset in DATASETS for backbone in RECIPES}
+    assert {task.name for task in TASKS} == names
+    assert len(TASKS) == 20
+
+
+def test_suites():
+    def suite(name):
+        return {task.name for task in TASKS if name in task.suites}
+
+    assert suite("quick") == QUICK == {"digits-knn-gcn", "digits-knn-gat", "powerlaw-sbm-gcn", "powerlaw-sbm-gin"}
+    assert suite("standard") == {f"{d}-{b}" for d in ("cora", "citeseer", "pubmed") for b in RECIPES}
+    assert suite("full") == {task.name for task in TASKS}
+
+
+def test_the_quick_suite_needs_no_files():
+    bundled = {dataset.name for dataset in DATASETS if dataset.bundled}
+    assert {task.dataset for task in TASKS if "quick" in task.suites} <= bundled
+
+
+def test_the_builtin_plugin_offers_tasks_and_data_sets():
+    assert tuple(benchsuite_tasks()) == TASKS
+    assert tuple(benchsuite_datasets()) == DATASETS
+
+
+def test_offering_them_imports_nothing_heavy():
+    code = f"import sys, benchsuite.tasks.builtin; print([m for m in {HEAVY} if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("task", TASKS, ids=lambda task: task.name)
+def test_a_config_survives_json_and_builds_its_backbone(task):
+    read = read_recipe(task.name, json.loads(task.model_dump_json())["config"])
+    assert read == recipe(read.backbone, task.dataset)
+    assert task.name.endswith(f"-{read.backbone}")
+    model = build_backbone(read.backbone, 5, 3, seed=0, **read.options)
+    assert len(model.layers) == read.options["layers"] == 2
+
+
+def test_published_recipes():
+    gcn, gat = recipe("gcn", "cora"), recipe("gat", "cora")
+    assert (gcn.lr, gcn.weight_decay, gcn.epochs, gcn.options) == (
+        0.01,
+        (5e-4, 0.0),
+        200,
+        {"hidden": 16, "layers": 2, "dropout": 0.5},
+    )
+    assert (gat.lr, gat.weight_decay, gat.epochs) == (0.005, (5e-4,), 200)
+    assert gat.options == {"hidden": 8, "layers": 2, "heads": 8, "out_heads": 1, "dropout": 0.6}
+    assert recipe("gat", "pubmed").options["out_heads"] == 8
+
+
+def test_an_unknown_backbone_has_no_recipe():
+    with pytest.raises(UsageError, match="'gcm'.*'gcn'"):
+        recipe("gcm", "cora")
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [({"epoch": 3}, "epoch: extra"), ({"lr": 0}, "lr: "), ({"setting": "both"}, "setting: "), ({"lr": None}, "lr: ")],
+)
+def test_a_wrong_config_is_refused_by_field(change, named):
+    with pytest.raises(ProtocolError, match=f"task 'mine': {named}"):
+        read_recipe("mine", {**RECIPES["gcn"].model_dump(), **change})

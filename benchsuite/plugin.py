@@ -20,6 +20,7 @@ from benchsuite.contracts.cards import (
     TaskCard,
 )
 from benchsuite.contracts.curriculum import Budget, Curriculum, Phase
+from benchsuite.contracts.dataset import NodeDataset
 from benchsuite.contracts.graph import Graph
 from benchsuite.contracts.norm_placement import (
     Goal,
@@ -63,6 +64,7 @@ __all__ = [
     "MethodSpec",
     "Metric",
     "MissingDataError",
+    "NodeDataset",
     "NodeRanking",
     "NodeScale",
     "NormPlacement",

@@ -61,6 +61,8 @@ class Reported(Frozen):
     """In our task's unit for that metric (accuracy: per cent)."""
     params: Mapping[str, Scalar] = {}
     """The method's parameters in that row; the others are at their defaults."""
+    partners: Mapping[Kind, Name] = {}
+    """On a task with several factors: the methods of the other kinds in that row."""
     source: Line
     """Table and page, e.g. ``"Table 1"``."""
     reference: float | None = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING
 
-from benchsuite.data.nodes import NodeDataset
+from benchsuite.contracts.dataset import NodeDataset
 from benchsuite.errors import PluginError
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ import torch
 from sklearn.datasets import load_digits
 from sklearn.neighbors import NearestNeighbors
 
+from benchsuite.contracts.dataset import NodeDataset
 from benchsuite.contracts.graph import Graph
 from benchsuite.data.edges import stratified_split, undirected
-from benchsuite.data.nodes import NodeDataset
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 
+from benchsuite.contracts.dataset import NodeDataset
 from benchsuite.contracts.graph import Graph
 from benchsuite.data.cards import PLANETOID_PARTS
 from benchsuite.data.edges import mask, undirected
-from benchsuite.data.nodes import NodeDataset
 from benchsuite.data.pickles import Refused
 from benchsuite.data.unpickle import read_array, read_bytes, read_lists, read_matrix
 from benchsuite.errors import MissingDataError

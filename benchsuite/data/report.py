@@ -13,7 +13,7 @@ from benchsuite.data.planetoid import FACTS, file_names, find
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from benchsuite.data.nodes import NodeDataset
+    from benchsuite.contracts.dataset import NodeDataset
 
 
 def describe(dataset: NodeDataset) -> list[tuple[str, str]]:

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 
+from benchsuite.contracts.dataset import NodeDataset
 from benchsuite.contracts.graph import Graph
 from benchsuite.data.edges import distinct, stratified_split, undirected
-from benchsuite.data.nodes import NodeDataset
 from benchsuite.errors import UsageError
 
 if TYPE_CHECKING:

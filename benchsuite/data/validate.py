@@ -17,7 +17,7 @@ from benchsuite.errors import MissingDataError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from benchsuite.data.nodes import NodeDataset
+    from benchsuite.contracts.dataset import NodeDataset
 
 
 def validate(dataset: NodeDataset) -> NodeDataset:

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from pydantic import Field
+
 from benchsuite.contracts.cards import Frozen, Kind, Scalar
 from benchsuite.store.records import digest
 
@@ -19,6 +21,8 @@ class MethodRef(Frozen):
     name: str
     version: str
     params: Mapping[str, Scalar]
+    short: str = Field(default="", exclude=True)
+    """The method with the parameters worth saying; for people, no part of the key."""
 
     @property
     def label(self) -> str:
@@ -56,7 +60,7 @@ class Cell(Frozen):
     @property
     def label(self) -> str:
         """The methods as people write them, one per factor, joined by `` x ``."""
-        return " x ".join(method.label for method in self.methods.values())
+        return " x ".join(method.short or method.label for method in self.methods.values())
 
 
 def method_ref(card: MethodCard, params: Mapping[str, Scalar]) -> MethodRef:
@@ -65,7 +69,14 @@ def method_ref(card: MethodCard, params: Mapping[str, Scalar]) -> MethodRef:
     Raises:
         UsageError: an unknown parameter, or a value outside its domain.
     """
-    return MethodRef(name=card.name, version=card.version, params=card.resolve(params))
+    resolved = card.resolve(params)
+    return MethodRef(name=card.name, version=card.version, params=resolved, short=_short(card, resolved))
+
+
+def _short(card: MethodCard, params: Mapping[str, Scalar]) -> str:
+    """Name the method with the parameters that a run varies by itself or that are not at their defaults."""
+    said = {p.name: params[p.name] for p in card.parameters if p.grid or params[p.name] != p.default}
+    return MethodRef(name=card.name, version=card.version, params=said).label
 
 
 def make_cell(

@@ -207,10 +207,10 @@ def parse_line(text: str) -> AnyLine:
     try:
         raw = json.loads(text, parse_constant=_refuse_constant)
         line = _ADAPTER.validate_python(raw)
+        wanted = digest({name: value for name, value in raw.items() if name != "hash"})
     except (ValueError, RecursionError) as error:
         raise StoreError("it is no record: " + _first_line(error)) from None
-    body = {name: value for name, value in raw.items() if name != "hash"}
-    if raw.get("hash") != digest(body):
+    if raw.get("hash") != wanted:
         raise StoreError("its hash is wrong: it was changed after it was written")
     return line
 

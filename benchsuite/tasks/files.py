@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import secrets
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from benchsuite.errors import StoreError
+from benchsuite.errors import MissingDataError, StoreError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -45,3 +46,37 @@ def writable(path: Path) -> Iterator[None]:
     except OSError as error:
         message = f"the cache folder {path.parent} cannot be written: {error.strerror or error}"
         raise StoreError(message, "Name another one in BENCHSUITE_CACHE") from error
+
+
+def write_hashed(folder: Path, payload: bytes, suffix: str) -> Path:
+    """Write ``payload`` into ``folder`` under a name made of its hash and return the file.
+
+    A file that is already there is kept if it holds the right bytes and replaced if not.
+
+    Raises:
+        StoreError: the folder cannot be written, or the disk is full.
+    """
+    path = folder / f"{_name(payload)}{suffix}"
+    if not path.is_file() or path.read_bytes() != payload:
+        write_atomically(path, payload)
+    return path
+
+
+def read_hashed(path: Path) -> bytes:
+    """Return the content of a file that :func:`write_hashed` wrote.
+
+    Raises:
+        MissingDataError: the file is absent, or its bytes are not those that its name promises.
+    """
+    mend = "Start the run again: it is written anew"
+    try:
+        payload = path.read_bytes()
+    except OSError as error:
+        raise MissingDataError(f"the prepared file {path} cannot be read: {error.strerror}", mend) from error
+    if _name(payload) != path.stem:
+        raise MissingDataError(f"the prepared file {path} is damaged", mend)
+    return payload
+
+
+def _name(payload: bytes) -> str:
+    return hashlib.sha256(payload).hexdigest()[:32]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from benchsuite.contracts.probe import NotApplicableError
 from benchsuite.contracts.task import Prepared
 from benchsuite.errors import ProtocolError
 from benchsuite.tasks.probing_config import read_config
@@ -57,8 +58,8 @@ class DeadDirection:
 
         Raises:
             MissingDataError: the view or the checkpoint is damaged, or the text too short.
-            NotApplicableError: the model has no final norm.
-            ProtocolError: the method broke its contract, or the device is not the CPU.
+            ProtocolError: the model has no final norm ("not applicable, because"), the method broke its contract, or
+                the device is not the CPU.
             StoreError: the cache cannot be written.
         """
         import torch
@@ -71,7 +72,11 @@ class DeadDirection:
         if cell.device != "cpu":
             raise ProtocolError(f"probes run on the CPU, not on {cell.device!r}", "Leave the device out")
         with contained(derive(cell.seed, "global"), torch.device("cpu")):
-            return Bench(cell, material(self.config, read_view(cell.view), cell.seed)).output()
+            try:
+                return Bench(cell, material(self.config, read_view(cell.view), cell.seed)).output()
+            except NotApplicableError as error:
+                mend = "Name the norm's module path in the task's config"
+                raise ProtocolError(f"not applicable, because {error.message}", mend) from error
 
     def score(self, prepared: Prepared, output: CellOutput) -> dict[str, float]:
         """Return the verdict on the claim, its cosine with the dead direction, and its height above the noise floor.
@@ -104,6 +109,10 @@ def _checked(arrays: Mapping[str, np.ndarray]) -> Mapping[str, np.ndarray]:
         if not isinstance(array, np.ndarray) or array.ndim != dimensions or not np.all(np.isfinite(array)):
             raise ProtocolError(f"the worker's array {name!r} is missing, misshapen or not finite")
     width = arrays["right"].shape[1]
-    if arrays["basis"].shape[1] != width or len(arrays["singular"]) != len(arrays["right"]) or len(arrays["counts"]) != 2:
+    if (
+        arrays["basis"].shape[1] != width
+        or len(arrays["singular"]) != len(arrays["right"])
+        or len(arrays["counts"]) != 2
+    ):
         raise ProtocolError("the worker's arrays do not fit together")
     return arrays

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, get_args
 
-import numpy as np
 import torch
 from torch import Tensor
 
@@ -13,6 +12,7 @@ from benchsuite.errors import ProtocolError
 from benchsuite.tasks.probing_score import orthonormal
 
 if TYPE_CHECKING:
+    import numpy as np
     from torch import nn
 
 _MEND = "The contract is in benchsuite/contracts/probe.py"

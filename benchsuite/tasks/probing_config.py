@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from pydantic import Field, ValidationError, model_validator
 
 from benchsuite.contracts.cards import Frozen
 from benchsuite.errors import ProtocolError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 LEAST = 4
 """Least number of tokens per unit of width: below it the smallest singular values say more of the sample than of the

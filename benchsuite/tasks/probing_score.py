@@ -36,7 +36,7 @@ class Spectrum:
     @property
     def width(self) -> int:
         """d: number of features."""
-        return self.right.shape[1]
+        return int(self.right.shape[1])
 
     @property
     def mean_eigenvalue(self) -> float:
@@ -55,8 +55,10 @@ class Spectrum:
 
     @property
     def kernel(self) -> int | None:
-        """How many directions are dead; None where there are fewer distinct rows than features, so that some would be
-        dead whatever the model is."""
+        """How many directions are dead.
+
+        None where there are fewer distinct rows than features: some would be dead whatever the model is.
+        """
         if self.distinct < self.width:
             return None
         return int((self.singular <= self.tolerance).sum())
@@ -107,8 +109,9 @@ def orthonormal(rows: np.ndarray) -> np.ndarray | None:
     Args:
         rows: ``[k, d]`` float64, finite.
     """
-    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-    if not len(rows) or len(rows) > rows.shape[1] or not np.all(lengths > 0):
+    largest = np.abs(rows).max(axis=1, keepdims=True, initial=0.0)
+    if not len(rows) or len(rows) > rows.shape[1] or not np.all(largest > 0):
         return None
-    _, singular, right = np.linalg.svd(rows / lengths, full_matrices=False)
+    rows = rows / largest  # squares of very small entries would vanish
+    _, singular, right = np.linalg.svd(rows / np.linalg.norm(rows, axis=1, keepdims=True), full_matrices=False)
     return right if singular[-1] > 1e-6 else None

@@ -45,19 +45,21 @@ class Material:
     """What the method may run the model on."""
     truth: tuple[Batch, ...]
     """What the task measures on; drawn apart from ``probe``."""
-    norm: str | None
-    """Path of the final norm where it is known beforehand."""
+    norm: str | None = None
+    """Path of the final norm where it is known beforehand: from the table of families, or from the task's config."""
+    given: str | None = None
+    """Path from the task's config alone: then the search is left out."""
     notes: dict[str, JsonValue] = field(default_factory=dict)
 
     @cached_property
     def found(self) -> Found:
-        """The final norm as found by behaviour.
+        """The final norm as found by behaviour. The table of families is not asked.
 
         Raises:
-            NotApplicableError: there is none.
+            NotApplicableError: there is none, or the config's path names none.
         """
         sample = {name: tensor[:1] for name, tensor in self.probe[0].items()}
-        return find_final_norm(self.model, sample)
+        return find_final_norm(self.model, sample, self.given)
 
     def final_norm(self) -> FinalNorm:
         """Return where a method is told that the final norm is; raises as :attr:`found`."""
@@ -93,8 +95,7 @@ def _family(config: SubjectConfig, seed: int) -> Material:
     items = -(-config.tokens_per_width * config.width // per_item)
     batches = [feed(family, size, items, _generator(seed, "tokens", part)) for part in ("probe", "truth")]
     norm = config.norm or family.path(size)
-    notes: dict[str, JsonValue] = {"tokens_from": "random", "parameters": _parameters(model)}
-    return Material(model, (batches[0],), (batches[1],), norm, notes)
+    return Material(model, (batches[0],), (batches[1],), norm, config.norm, _notes(model, "random"))
 
 
 def _checkpoint(config: SubjectConfig, view: View, seed: int) -> Material:
@@ -106,9 +107,9 @@ def _checkpoint(config: SubjectConfig, view: View, seed: int) -> Material:
         _windows(ids, windows, LEAST * width, view.vocabulary, _generator(seed, "tokens", part))
         for part, ids in (("probe", view.probe), ("truth", view.truth))
     ]
-    probe, truth = (tuple(_arguments(model, ids) for ids in part.split(AT_ONCE)) for part in parts)
-    origin = config.text if view.truth else "random"
-    return Material(model, probe, truth, config.norm, {"tokens_from": origin, "parameters": _parameters(model)})
+    probe, truth = (tuple(_arguments(model, ids) for ids in torch.split(part, AT_ONCE)) for part in parts)
+    notes = _notes(model, config.text if view.truth else "random")
+    return Material(model, probe, truth, config.norm, config.norm, notes)
 
 
 @lru_cache(maxsize=1)
@@ -136,5 +137,5 @@ def _arguments(model: nn.Module, ids: Tensor) -> Batch:
     return {"input_ids": ids, "decoder_input_ids": ids} if twice else {"input_ids": ids}
 
 
-def _parameters(model: nn.Module) -> int:
-    return sum(parameter.numel() for parameter in model.parameters())
+def _notes(model: nn.Module, origin: str) -> dict[str, JsonValue]:
+    return {"tokens_from": origin, "parameters": sum(parameter.numel() for parameter in model.parameters())}

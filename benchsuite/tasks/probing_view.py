@@ -9,6 +9,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
+from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -32,7 +33,7 @@ class View(Frozen):
     """The file's content; empty for a family, which is made from the seed alone."""
 
     folder: str | None = None
-    hashes: dict[str, str] = {}
+    hashes: Mapping[str, str] = {}
     """SHA-256 of each file of the checkpoint, by name."""
     vocabulary: int = 0
     probe: tuple[int, ...] = ()
@@ -58,7 +59,7 @@ def make_view(config: SubjectConfig, root: Path | None) -> View:
             f"the checkpoint {config.checkpoint!r} lies below BENCHSUITE_DATA, which is not set",
             "Set it to the folder with the data",
         )
-    folder = (root / config.checkpoint).resolve()
+    folder = (root / config.checkpoint).absolute()
     hashes = {path.name: sha256(path) for path in files_of(folder)}
     known = vocabulary_of(folder)
     text = _read_text(root / config.text)

@@ -7,9 +7,9 @@ import dataclasses
 import pytest
 import torch
 
+from benchsuite.contracts.dataset import NodeDataset
 from benchsuite.contracts.graph import Graph
 from benchsuite.data.digits import digits_knn
-from benchsuite.data.nodes import NodeDataset
 from benchsuite.data.validate import problems, validate
 from benchsuite.errors import MissingDataError
 

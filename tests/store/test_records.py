@@ -127,3 +127,8 @@ def test_a_line_that_is_no_record_is_refused_even_with_a_right_hash(change, mess
 def test_garbage_is_refused(text):
     with pytest.raises(StoreError, match="it is no record"):
         parse_line(text)
+
+
+def test_a_number_that_is_no_number_is_a_store_error():
+    with pytest.raises(StoreError, match="it is no record"):
+        parse_line('{"type":"end","schema":1,"run":"r","counts":{},"finished":"1e999","status":"finished","x":1e999}')

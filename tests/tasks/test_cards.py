@@ -39,8 +39,8 @@ def test_the_quick_suite_needs_no_files():
 
 
 def test_the_builtin_plugin_offers_tasks_and_data_sets():
-    assert tuple(benchsuite_tasks()) == TASKS
-    assert tuple(benchsuite_datasets()) == DATASETS
+    assert all(task in benchsuite_tasks() for task in TASKS)
+    assert all(dataset in benchsuite_datasets() for dataset in DATASETS)
 
 
 def test_offering_them_imports_nothing_heavy():

@@ -15,7 +15,7 @@ axes = st.lists(st.text(max_size=8), max_size=4)
 def test_a_seed_never_changes():
     digest = hashlib.sha256(b'[0, "training"]').hexdigest()
     assert derive(0, "training") == int(digest[:16], 16) // 2
-    assert derive(0, "training") == 6264276785386398413
+    assert derive(0, "training") == 603381194001252214
 
 
 @given(st.integers(0, 2**40), axes)

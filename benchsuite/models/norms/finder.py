@@ -97,7 +97,9 @@ class _Judge:
             raise NotApplicableError("no small module maps hidden states to hidden states of the same shape", _MEND)
         causes = Counter(verdict.reason for verdict in self.verdicts.values())
         told = "; ".join(f"{count} of them: {reason}" for reason, count in causes.most_common(3))
-        raise NotApplicableError(f"none of the {len(self.verdicts)} modules that could be a norm is one ({told})", _MEND)
+        raise NotApplicableError(
+            f"none of the {len(self.verdicts)} modules that could be a norm is one ({told})", _MEND
+        )
 
 
 def _by_output(seen: Trace, judge: _Judge) -> Found | None:

@@ -52,16 +52,15 @@ class SelectionModel(nn.Module):
 
     def forward(self, graph: Graph) -> Tensor:
         """Return ``[nodes]`` scores."""
-        hidden = self.slots("S6", self.hidden(graph), graph)
-        return cast("Tensor", self.head(hidden)).squeeze(1)
+        return cast("Tensor", self.head(self.representation(graph))).squeeze(1)
 
-    def hidden(self, graph: Graph) -> Tensor:
-        """Return ``[nodes, width]``: what the last block passes on, before slot S6."""
+    def representation(self, graph: Graph) -> Tensor:
+        """Return ``[nodes, width]``: what the score head reads, slot S6 included."""
         structure = adjacency(graph, self.normalisation)
         x: Tensor = self.entry(graph.x)
         for block in self.blocks:
             x = block(x, structure)
-        return x
+        return cast("Tensor", self.slots("S6", x, graph))
 
     def scales(self) -> Iterator[tuple[str, Placed]]:
         """Yield ``(name, placed)`` for every filled slot, in forward order."""

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 SEQUENCE = 16
 """Tokens in one sequence."""
-SMALLEST, LARGEST = 0.25, 4.0
+SMALLEST, LARGEST = 0.5, 2.0
 """Magnitudes of a perturbed scale; uniform in the logarithm between them."""
 NEGATIVE = 0.3
 """Share of negative entries in a perturbed scale."""
@@ -96,8 +96,5 @@ def feed(family: Family, size: Size, items: int, generator: torch.Generator) -> 
     """
     if family.food == "pixels":
         return {"pixel_values": torch.randn(items, 3, PICTURE, PICTURE, generator=generator)}
-    draw = {"low": 0, "high": size.vocabulary, "size": (items, SEQUENCE), "generator": generator}
-    ids = torch.randint(**draw)
-    if family.food == "tokens-twice":
-        return {"input_ids": ids, "decoder_input_ids": torch.randint(**draw)}
-    return {"input_ids": ids}
+    names = ["input_ids", "decoder_input_ids"] if family.food == "tokens-twice" else ["input_ids"]
+    return {name: torch.randint(size.vocabulary, (items, SEQUENCE), generator=generator) for name in names}

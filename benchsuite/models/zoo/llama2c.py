@@ -14,6 +14,7 @@ from __future__ import annotations
 import struct
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -197,9 +198,9 @@ class Tokenizer:
         return ids
 
     def _best(self, ids: list[int]) -> int | None:
-        """Return where the adjacent pair with the best score begins, the first of equals; None where none is a token."""
+        """Return where the adjacent pair of the best score begins, the first of equals; None where none is a token."""
         best, found = -1e10, None
-        for place, (left, right) in enumerate(zip(ids, ids[1:], strict=False)):
+        for place, (left, right) in enumerate(pairwise(ids)):
             merged = self._ids.get(self.tokens[left] + self.tokens[right])
             if merged is not None and self.scores[merged] > best:
                 best, found = self.scores[merged], place

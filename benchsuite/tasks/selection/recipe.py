@@ -26,7 +26,7 @@ class GraphRecipe(Frozen):
     """Fewest and most nodes of a training or validation graph."""
     test_nodes: tuple[int, int] = (150, 250)
     """Fewest and most nodes of a test graph: larger than those in training."""
-    features: tuple[Feature, ...] = ("constant", "degree", "clustering", "core")
+    features: tuple[Feature, ...] = ("constant", "degree")
     seed: int = 0
 
     @model_validator(mode="after")
@@ -45,7 +45,7 @@ class Cascade(Frozen):
     """Of each edge."""
     budget: float = Field(default=0.05, gt=0, lt=1)
     """Seeds, as a share of the nodes; at least one."""
-    target_worlds: int = Field(default=200, ge=1)
+    target_worlds: int = Field(default=1000, ge=1)
     """Drawn cascades behind a training target."""
     test_worlds: int = Field(default=1000, ge=1)
     """Drawn cascades behind a test value, the same for every method and every seed."""

@@ -4,7 +4,7 @@ Measuring is a forward pass over four tokens per unit of width and the SVD of th
 Reading is a handful of calls of the norm module alone (``dead-direction``). Every measurement stands between two
 readings in one process on one thread (``benchsuite.tasks.timing``), so that the ratio is one of neighbours::
 
-    python benchmarks/probe_cost.py             # GPT-2 of 12 layers, width 384
+    python benchmarks/probe_cost.py             # the shape of GPT-2: 12 layers, width 768; a minute
     python benchmarks/probe_cost.py --check     # exit code 1 where the goal is missed
 """
 
@@ -42,7 +42,7 @@ def prepared(family: str, width: int, layers: int, seed: int) -> Material:
     from benchsuite.tasks.probing_subjects import material
     from benchsuite.tasks.probing_view import View
 
-    config = SubjectConfig(family=family, width=width, layers=layers, heads=8, tokens_per_width=TOKENS_PER_WIDTH)
+    config = SubjectConfig(family=family, width=width, layers=layers, heads=12, tokens_per_width=TOKENS_PER_WIDTH)
     found = material(config, View(), seed)
     found.final_norm()
     return found
@@ -83,7 +83,7 @@ def measure(subject: Subject) -> tuple[Timing[Reading], Timing[Reading]]:
 
 @click.command()
 @click.option("--family", default="gpt2", show_default=True, help="A family of benchsuite.models.zoo.families.")
-@click.option("--width", default=384, show_default=True, type=click.IntRange(min=8))
+@click.option("--width", default=768, show_default=True, type=click.IntRange(min=8))
 @click.option("--layers", default=12, show_default=True, type=click.IntRange(min=1))
 @click.option("--seed", default=0, show_default=True)
 @click.option("--check", is_flag=True, help="Exit with code 1 where the goal is missed.")

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from benchsuite.boards.counted import Counted, count
+from benchsuite.boards.falsifiers import Verdict, verdicts
 from benchsuite.boards.ranking import order, ranked
 from benchsuite.boards.rows import Field, Row, make_row, record_frame, samples_of
 from benchsuite.contracts.cards import Metric
@@ -38,6 +39,8 @@ class TaskBoard:
     """The reference first, then by bit-width and value."""
     remarks: tuple[str, ...]
     """Why there are no differences, or a group has no ranks; plain text."""
+    verdicts: tuple[Verdict, ...] = ()
+    """What the falsifiers on the methods' cards say."""
 
     @property
     def metric(self) -> Metric:
@@ -119,7 +122,8 @@ def _task_board(
         remarks = [f"No record of the reference {names}: no differences.", *remarks]
     protocol = records[int(lines["position"].iloc[0])].key["protocol"]
     ordered = tuple(sorted(rows, key=lambda row: order(row, metrics[0])))
-    return TaskBoard(task, card, protocol, metrics, seeds, ordered, tuple(remarks))
+    judged = verdicts(ordered, metrics[0])
+    return TaskBoard(task, card, protocol, metrics, seeds, ordered, tuple(remarks), judged)
 
 
 def _references(

@@ -72,6 +72,7 @@ def own_columns(task: TaskBoard, notes: Notes) -> list[Column]:
             f"Difference{against}",
             tuple(interval(row.difference, metric.digits, signed=True) for row in rows),
         ),
+        Column("Wins", tuple(wins_cell(row, task) for row in rows)),
         Column("Rank", tuple(rank_cell(row) for row in rows)),
         Column("Cost (forwards)", tuple(_cost(row, notes) for row in rows)),
     ]
@@ -109,6 +110,16 @@ def rank_cell(row: Row) -> str:
         return NOTHING
     best, worst = row.ranks.best, row.ranks.worst
     return str(best) if best == worst else f"{best}-{worst}"
+
+
+def wins_cell(row: Row, task: TaskBoard) -> str:
+    """Return on how many of the shared seeds the row beats the reference.
+
+    Nothing where quantizers compete: they are asked to lose little, and do not set out to win.
+    """
+    if row.won is None or row.difference is None or (task.card is not None and "quantizer" in task.card.factors):
+        return NOTHING
+    return f"{row.won}/{row.difference.n}"
 
 
 def seconds_cell(row: Row) -> str:

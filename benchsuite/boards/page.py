@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from benchsuite.boards.columns import Notes, extra_columns, heading_of, name_cell, own_columns
-from benchsuite.boards.markdown import NOTHING, environment, escape, fixed, table
+from benchsuite.boards.curves import has_curves
+from benchsuite.boards.markdown import NOTHING, environment, escape, fixed, interval, table
+from benchsuite.boards.matrix_page import matrix_text
 from benchsuite.boards.points import bent, points
 from benchsuite.boards.provenance import provenance, spans
 
@@ -49,8 +51,10 @@ def page_text(board: Board, store: Store, catalogue: Catalogue) -> str:
         .get_template("board.md.j2")
         .render(
             summary=_summary(board),
-            picture=_picture(board),
-            tasks=[_section(task, extras) for task in board.tasks],
+            picture=_picture(board, catalogue),
+            tasks=[
+                {**_section(task, extras), "matrix": matrix_text(task, board.kind, catalogue)} for task in board.tasks
+            ],
             cards=list(cards.values()),
             unknown=[name for name in board.methods if name not in cards],
             provenance=provenance(board, store),
@@ -109,16 +113,26 @@ def _summary_cell(row: Row | None, task: TaskBoard) -> str:
     return fixed(row.value.mean, digits) + difference + ("" if row.complete else f" {row.done}/{row.wanted}")
 
 
-def _picture(board: Board) -> dict[str, str] | None:
+def _picture(board: Board, catalogue: Catalogue) -> dict[str, str] | None:
+    if has_curves(board, catalogue):
+        return {
+            "file": f"{board.kind}.svg",
+            "title": "Training loss against steps and against active-layer tokens, one row of panels per task",
+            "caption": "Training loss of each arm, mean over seeds and over the steps since the point before; a dot is "
+            "where a block was appended. Right: against the work done, where a step with fewer active blocks counts "
+            "for less.",
+        }
     drawn = [point for task in board.tasks for point in points(task)]
     if not drawn:
         return None
     scale = " The difference axis is linear from -1 to 1 and logarithmic beyond." if bent(drawn) else ""
+    lower = [escape(task.name) for task in board.tasks if points(task) and not task.metric.higher_is_better]
+    down = f" Where lower is better ({', '.join(lower)}) the axis points down." if lower else ""
     return {
         "file": f"{board.kind}.svg",
-        "title": "Difference to the reference against quantization cost, one panel per task",
+        "title": "Difference to the reference against cost, one panel per task",
         "caption": "Paired mean difference to the reference with its 95 % interval, against the cost in forwards of "
-        f"the reference model. Top left is best: nothing lost, little spent.{scale}",
+        f"the reference model. Top left is best: much gained or little lost, little spent.{scale}{down}",
     }
 
 
@@ -134,7 +148,27 @@ def _section(task: TaskBoard, extras: Sequence[Extra]) -> dict[str, Any]:
         "table": table(headers, [list(row) for row in zip(*cells, strict=True)]),
         "notes": notes.lines,
         "remarks": task.remarks,
+        "verdicts": _verdicts(task),
     }
+
+
+def _verdicts(task: TaskBoard) -> str:
+    """Return the table of what would refute a method and whether it does; nothing where no card names anything."""
+    if not task.verdicts:
+        return ""
+    digits = task.metric.digits
+    rows = [
+        [
+            f"{escape(verdict.method)}: {escape(verdict.name)}",
+            escape(verdict.rule),
+            interval(verdict.margin, digits, signed=True),
+            f"{verdict.above}/{verdict.margin.n}",
+            verdict.fires,
+            escape(verdict.source),
+        ]
+        for verdict in task.verdicts
+    ]
+    return table(["Falsifier", "Must be above zero", "Is", "Seeds above", "Fires", "Named by"], rows)
 
 
 def _about(task: TaskBoard) -> str:

@@ -11,7 +11,7 @@ from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.style import context
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, SymmetricalLogLocator
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter, SymmetricalLogLocator
 
 from benchsuite.boards.markdown import plain, significant
 from benchsuite.boards.points import bent, points, tag
@@ -51,8 +51,11 @@ LETTER, WIDTHS = 0.078, 2.0
 NARROWEST = 6.0
 #: Costs that span more than this factor get a tick at powers of ten alone.
 WIDE = 100.0
+#: Costs that span less than this factor get evenly spaced ticks: 1, 2 and 5 would leave one or none.
+NARROW = 4.0
 
-_STYLE: dict[str, Any] = {
+#: matplotlib's settings of every picture.
+STYLE: dict[str, Any] = {
     "svg.hashsalt": "benchsuite",
     "svg.fonttype": "path",
     "text.parse_math": False,
@@ -77,8 +80,8 @@ class Look:
     """By bit-width."""
     bent: bool
     """Whether the difference axis is logarithmic beyond one point."""
-    wide: bool
-    """Whether the costs span several powers of ten."""
+    span: float
+    """Highest cost over lowest."""
     shams: frozenset[str]
     """Families that are controls: hollow markers."""
 
@@ -95,7 +98,7 @@ def draw(board: Board, format: str = "svg") -> bytes | None:
     panels = [(task, found) for task in board.tasks if (found := points(task))]
     if not panels:
         return None
-    with context(["default", _STYLE]):  # whatever the user's matplotlibrc says
+    with context(["default", STYLE]):  # whatever the user's matplotlibrc says
         figure = _figure(panels)
         out = io.BytesIO()
         # The only text in it that is no picture: which records it was made from.
@@ -118,11 +121,12 @@ def _figure(panels: Sequence[tuple[TaskBoard, list[Point]]]) -> Figure:
     for axis, (task, found) in zip(grid.flat, panels, strict=False):
         _panel(axis, task, found, look)
     _tidy(grid, len(panels))
-    figure.supxlabel("Quantization cost (forwards of the reference model)", fontsize=9.5)
+    figure.supxlabel("Cost (forwards of the reference model)", fontsize=9.5)
     for axis in grid[:, 0]:
         axis.set_ylabel(_difference_title([task for task, _ in panels]))
     figure.legend(handles=methods, loc="outside upper left", ncols=legend_columns, frameon=False)
-    figure.legend(handles=widths, loc="outside upper right", ncols=2, frameon=False)
+    if widths:
+        figure.legend(handles=widths, loc="outside upper right", ncols=2, frameon=False)
     return figure
 
 
@@ -143,7 +147,7 @@ def _look(found: Sequence[Point]) -> Look:
         colours={family: _colour(i) for i, family in enumerate(families)},
         markers={bits: MARKERS[i % len(MARKERS)] for i, bits in enumerate(widths)},
         bent=bent(found),
-        wide=max(costs) > WIDE * min(costs),
+        span=max(costs) / min(costs),
         shams=frozenset(point.family for point in found if point.sham),
     )
 
@@ -177,12 +181,17 @@ def _panel(axis: Axes, task: TaskBoard, found: Sequence[Point], look: Look) -> N
             zorder=3,
         )
     _scales(axis, look)
+    if not task.metric.higher_is_better:
+        axis.invert_yaxis()  # better is up in every panel
 
 
 def _scales(axis: Axes, look: Look) -> None:
     axis.set_xscale("log")
     axis.margins(x=0.12, y=0.12)
-    axis.xaxis.set_major_locator(LogLocator(subs=(1.0,) if look.wide else (1.0, 2.0, 5.0), numticks=6))
+    if look.span < NARROW:
+        axis.xaxis.set_major_locator(MaxNLocator(nbins=5))
+    else:
+        axis.xaxis.set_major_locator(LogLocator(subs=(1.0,) if look.span > WIDE else (1.0, 2.0, 5.0), numticks=6))
     if look.bent:
         axis.set_yscale("symlog", linthresh=1.0)
         axis.yaxis.set_major_locator(SymmetricalLogLocator(base=10, linthresh=1.0, subs=[1.0, 3.0]))
@@ -210,7 +219,9 @@ def _families(look: Look) -> Iterator[Line2D]:
 
 
 def _widths(look: Look) -> Iterator[Line2D]:
-    """Yield the second legend: a marker for each bit-width."""
+    """Yield the second legend: a marker for each bit-width; nothing where no method has one."""
+    if set(look.markers) == {None}:
+        return
     for bits, marker in look.markers.items():
         yield _handle("no bit-width" if bits is None else f"INT{bits}", marker, "#444444", "#444444")
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from benchsuite.boards.board import Board, make_board
+from benchsuite.boards.curves import has_curves
 from benchsuite.boards.files import has_block, merged, read_page, write_file
 from benchsuite.boards.page import INDEX_TITLE, index_text, page_text, title_of
 from benchsuite.boards.points import points, tag
@@ -51,15 +52,13 @@ def write_boards(store: Store, catalogue: Catalogue, out: Path, kinds: Collectio
     Raises:
         StoreError: a file cannot be read or written, or its markers are broken.
     """
-    from benchsuite.boards.picture import draw  # matplotlib: a board on the screen or a check needs none
-
     boards = _boards(store, catalogue)
     written: list[Path] = []
     for page in _pages(boards, store, catalogue, out, kinds):
         write_file(page.path, page.expected(read_page(page.path)).encode())
         written.append(page.path)
     for board in boards:
-        if board.kind in kinds and (picture := draw(board)) is not None:
+        if board.kind in kinds and (picture := _draw(board, catalogue)) is not None:
             path = out / f"{board.kind}.svg"
             write_file(path, picture)
             written.append(path)
@@ -77,7 +76,7 @@ def check_boards(store: Store, catalogue: Catalogue, out: Path, kinds: Collectio
     """
     boards = _boards(store, catalogue)
     found = [line for page in _pages(boards, store, catalogue, out, kinds) if (line := _page_problem(page))]
-    found += [line for board in boards if board.kind in kinds and (line := _picture_problem(board, out))]
+    found += [line for board in boards if board.kind in kinds and (line := _picture_problem(board, catalogue, out))]
     return found + _orphans({board.kind for board in boards}, out, kinds)
 
 
@@ -102,8 +101,16 @@ def _page_problem(page: _Page) -> str | None:
     return None if page.expected(existing) == existing else f"{page.path} is stale or was edited by hand"
 
 
-def _picture_problem(board: Board, out: Path) -> str | None:
-    if not any(points(task) for task in board.tasks):
+def _draw(board: Board, catalogue: Catalogue) -> bytes | None:
+    # matplotlib: a board on the screen or a check needs none
+    from benchsuite.boards.curves_picture import draw_curves
+    from benchsuite.boards.picture import draw
+
+    return draw_curves(board, catalogue) if has_curves(board, catalogue) else draw(board)
+
+
+def _picture_problem(board: Board, catalogue: Catalogue, out: Path) -> str | None:
+    if not has_curves(board, catalogue) and not any(points(task) for task in board.tasks):
         return None
     path = out / f"{board.kind}.svg"
     picture = read_page(path)

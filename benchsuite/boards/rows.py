@@ -66,6 +66,8 @@ class Row:
     value: Estimate | None
     difference: Estimate | None
     """To the reference over shared seeds; None for the reference itself."""
+    won: int | None
+    """On how many of those seeds it was better than the reference; None for the reference itself."""
     cost: Cost | None
     size: float | None
     """Stored bytes over the reference's, median over seeds."""
@@ -153,12 +155,16 @@ def samples_of(records: Sequence[CellRecord], metrics: Sequence[Metric]) -> dict
 def published_of(
     entry: Entry, task: str, metric: str, value: Estimate | None, difference: Estimate | None
 ) -> tuple[Published, ...]:
-    """Return the card's figures for this task, metric and these very parameters, in the card's order."""
+    """Return the card's figures for this task, metric, parameters and partners, in the card's order."""
     card = entry.card
     if card is None:
         return ()
     matching = [
-        r for r in card.reported if (r.task, r.metric) == (task, metric) and card.resolve(r.params) == entry.params
+        r
+        for r in card.reported
+        if (r.task, r.metric) == (task, metric)
+        and card.resolve(r.params) == entry.params
+        and set(r.partners.values()) <= set(entry.partners)
     ]
     return tuple(Published(reported, _gap(reported, value, difference)) for reported in matching)
 
@@ -167,6 +173,12 @@ def _gap(reported: Reported, value: Estimate | None, difference: Estimate | None
     if reported.reference is None:
         return None if value is None else value.mean - reported.value
     return None if difference is None else difference.mean - (reported.value - reported.reference)
+
+
+def gains(ours: Sample, theirs: Sample, metric: Metric) -> Sample:
+    """Return for each seed that both have by how much ours is better, in the metric's unit."""
+    sign = 1 if metric.higher_is_better else -1
+    return {seed: sign * (ours[seed] - theirs[seed]) for seed in sorted(ours.keys() & theirs.keys())}
 
 
 def execution_of(records: Sequence[CellRecord]) -> str:
@@ -200,11 +212,11 @@ def make_row(entry: Entry, lines: pd.DataFrame, records: Sequence[CellRecord], f
         field: what the task's rows share.
         reference: whether it is the reference itself.
     """
-    metric = field.metrics[0].name
+    metric = field.metrics[0]
     samples = samples_of(records, field.metrics)
-    theirs = field.reference.get(entry.device, {}).get(metric, {})
-    value = estimate(list(samples[metric].values()))
-    difference = None if reference else paired(samples[metric], theirs)
+    theirs = field.reference.get(entry.device, {}).get(metric.name, {})
+    value = estimate(list(samples[metric.name].values()))
+    difference = None if reference else paired(samples[metric.name], theirs)
     ok = lines[lines["ok"]]
     agreement = estimate(ok["agreement"].dropna().tolist())
     return Row(
@@ -214,11 +226,12 @@ def make_row(entry: Entry, lines: pd.DataFrame, records: Sequence[CellRecord], f
         samples=samples,
         value=value,
         difference=difference,
+        won=None if difference is None else sum(g > 0 for g in gains(samples[metric.name], theirs, metric).values()),
         cost=cost_of(ok),
         size=_optional(ok["size"].median()),
         agreement=None if agreement is None else agreement.mean,
         execution=execution_of(records),
-        published=published_of(entry, field.task, metric, value, difference),
+        published=published_of(entry, field.task, metric.name, value, difference),
         wanted=field.wanted,
         failures=dict(sorted(Counter(r.status for r in records if r.status != "ok").items())),
     )

@@ -11,14 +11,24 @@ from rich.table import Table
 from rich.text import Text
 
 from benchsuite.boards.board import make_board
-from benchsuite.boards.columns import failures_cell, gap_cell, heading_of, number_cell, rank_cell, seconds_cell
+from benchsuite.boards.columns import (
+    failures_cell,
+    gap_cell,
+    heading_of,
+    number_cell,
+    rank_cell,
+    seconds_cell,
+    wins_cell,
+)
 from benchsuite.boards.markdown import NOTHING, fixed, plain, significant
+from benchsuite.boards.matrix_page import contrast_lines
 from benchsuite.contracts.cards import KINDS
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Sequence
 
     from benchsuite.boards.board import TaskBoard
+    from benchsuite.boards.falsifiers import Fires, Verdict
     from benchsuite.boards.rows import Row
     from benchsuite.boards.statistics import Estimate
     from benchsuite.contracts.cards import Metric
@@ -27,10 +37,12 @@ if TYPE_CHECKING:
 
 #: Widest table, in characters.
 WIDTH = 100
+#: How a verdict is put.
+_SAYS: dict[Fires, str] = {"yes": "fires", "open": "open", "no": "does not fire"}
 #: A name longer than this is folded before a column is left out for it.
 NAME = 20
 #: Headings in the order in which they are left out on a narrow terminal.
-LEAST_MISSED = ("Size", "Gap", "Seconds", "Rank", "Forwards")
+LEAST_MISSED = ("Size", "Gap", "Seconds", "Rank", "Forwards", "Wins")
 
 
 def render_screen(store: Store, catalogue: Catalogue, console: Console, tasks: Collection[str] | None = None) -> None:
@@ -46,10 +58,13 @@ def render_screen(store: Store, catalogue: Catalogue, console: Console, tasks: C
     """
     for kind in KINDS:
         for task in make_board(store, catalogue, kind, tasks).tasks:
+            if task.card is not None and kind != task.card.factors[-1]:
+                continue  # a task of several factors is shown once
+            below = contrast_lines(task, catalogue)
             if console.is_terminal:
-                console.print(_section(task, min(WIDTH, console.width), lines=True))
+                console.print(_section(task, below, min(WIDTH, console.width), lines=True))
             else:
-                console.print(_plain(_section(task, WIDTH, lines=False)), soft_wrap=True)
+                console.print(_plain(_section(task, below, WIDTH, lines=False)), soft_wrap=True)
 
 
 def _plain(section: Group) -> Text:
@@ -60,9 +75,9 @@ def _plain(section: Group) -> Text:
     return Text("\n".join(line.rstrip() for line in capture.get().splitlines()))
 
 
-def _section(task: TaskBoard, width: int, lines: bool) -> Group:
+def _section(task: TaskBoard, contrasts: Sequence[str], width: int, lines: bool) -> Group:
     title = task.name if task.card is None else f"{task.name}: {task.card.summary}"
-    below = [Text(line) for line in _below(task)]
+    below = [Text(line) for line in [*_below(task), *map(plain, contrasts)]]
     return Group(Text(plain(title), style="bold"), _table(task, width, lines), *below, Text(""))
 
 
@@ -94,6 +109,7 @@ def _columns(task: TaskBoard) -> dict[str, list[str]]:
     columns = {
         heading_of(metric): [_interval(row.value, metric) for row in rows],
         against: [_interval(row.difference, metric, signed=True) for row in rows],
+        "Wins": [wins_cell(row, task) for row in rows],
         "Rank": [rank_cell(row) for row in rows],
         "Forwards": [_cost(row) for row in rows],
         "Seconds": [seconds_cell(row) for row in rows],
@@ -115,6 +131,18 @@ def _cost(row: Row) -> str:
     return NOTHING if row.cost is None else significant(row.cost.ratio) + ("" if row.cost.alone else "*")
 
 
+def _verdicts(verdicts: Sequence[Verdict]) -> list[str]:
+    """Return one line for each method whose card names falsifiers: which of them fire, are open, do not fire."""
+    lines = []
+    for method in dict.fromkeys(verdict.method for verdict in verdicts):
+        own = [verdict for verdict in verdicts if verdict.method == method]
+        told = [(says, [v.name for v in own if v.fires == fires]) for fires, says in _SAYS.items()]
+        lines.append(
+            f"Falsifiers of {method}: " + "; ".join(f"{says}: {', '.join(names)}" for says, names in told if names)
+        )
+    return lines
+
+
 def _name(row: Row) -> str:
     return row.entry.label + (" (sham)" if row.entry.sham else "") + (" (no card)" if row.entry.card is None else "")
 
@@ -122,6 +150,7 @@ def _name(row: Row) -> str:
 def _below(task: TaskBoard) -> list[str]:
     lines = [plain(remark) for remark in task.remarks]
     lines += [f"{_name(row)}: {failures_cell(row)}" for row in task.rows if row.failures]
+    lines += _verdicts(task.verdicts)
     if any(row.cost is not None and not row.cost.alone for row in task.rows):
         lines.append("* measured while other cells ran")
     return lines

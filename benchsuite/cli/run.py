@@ -99,6 +99,8 @@ def run(
     _announce(selected)
     store = read_store(out)
     places = _places(catalogue)
+    if dry_run:
+        _print_estimates(selected)
     with _stops_as_ctrl_c(), _reporter(selected, store, jobs) as reporter:
         from benchsuite.engine.prepare import prepare
 
@@ -129,6 +131,10 @@ def _announce(selected: Sequence[Selected]) -> None:
     names = ", ".join(each.card.name for each in selected)
     noun = "task" if len(selected) == 1 else "tasks"
     click.echo(f"benchsuite: {len(selected)} {noun}: {common.printable(names)}", err=True)
+    for each in selected:
+        for kind, method in each.assumed.items():
+            line = f"{each.card.name}: no {kind.replace('_', ' ')} is named; it takes its own, {method}"
+            click.echo(f"benchsuite: {common.printable(line)}", err=True)
 
 
 def _places(catalogue: Catalogue) -> Places:
@@ -157,6 +163,18 @@ def _sources(cells: Iterable[Any], catalogue: Catalogue) -> Mapping[str, str]:
     plugins = {ref.name: catalogue.plugin_of(ref.name) for cell in cells for ref in cell.methods.values()}
     hashes = {plugin.name: plugin.source_hash() for plugin in plugins.values()}
     return {method: hashes[plugin.name] for method, plugin in plugins.items()}
+
+
+def _print_estimates(selected: Iterable[Selected]) -> None:
+    """Print what tasks say of themselves that they take; before any data is read, since it may not be there."""
+    from benchsuite.engine.prepare import load_task
+
+    for each in selected:
+        estimate = getattr(load_task(each.card), "estimate", None)
+        if estimate is not None:
+            cells = len(each.combinations) * len(each.seeds)
+            rows = [*estimate().items(), ("cells", f"{cells} ({len(each.combinations)} arms, {len(each.seeds)} seeds)")]
+            common.print_table((each.card.name, "of a cell"), rows)
 
 
 def _print_plan(plan: Sequence[Planned]) -> None:

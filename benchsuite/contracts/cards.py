@@ -36,6 +36,12 @@ Target = Annotated[str, Field(pattern=r"^[A-Za-z_][\w.]*:[A-Za-z_]\w*$")]
 Line = Annotated[str, Field(min_length=1, max_length=400, pattern=r"^[^\n]+$")]
 
 
+#: What must hold for a claim to survive, g being the gain over the task's reference on one seed. ``beats``: g(method) >
+#: g(arm). ``bounds``: g(method) > g(arm) - g(method), so the arm may be better, but not by as much again. ``persists``:
+#: g(arm) > 0.
+Claim = Literal["beats", "bounds", "persists"]
+
+
 class Frozen(BaseModel):
     """Base of all cards: immutable, and a field that does not exist is an error."""
 
@@ -61,6 +67,8 @@ class Reported(Frozen):
     """In our task's unit for that metric (accuracy: per cent)."""
     params: Mapping[str, Scalar] = {}
     """The method's parameters in that row; the others are at their defaults."""
+    others: Mapping[Kind, Name] = {}
+    """On a task of several factors, the methods of the other kinds in that row."""
     partners: Mapping[Kind, Name] = {}
     """On a task with several factors: the methods of the other kinds in that row."""
     source: Line
@@ -69,6 +77,21 @@ class Reported(Frozen):
     """The reference method's value in the same table, so that drops can be compared across protocols."""
     note: str = ""
     """How the paper's protocol differs from the task's."""
+
+
+class Falsifier(Frozen):
+    """A result that would refute what a method claims, named on its card before anything is run.
+
+    Boards work it out on every task that has the records: see ``docs/boards.md``.
+    """
+
+    name: Line
+    """What is changed, e.g. ``"the scale before the norm"``."""
+    arm: Name
+    """The method whose result decides, at its default parameters."""
+    claim: Claim
+    source: Line
+    """Who named it: a paper, or this suite."""
 
 
 class Parameter(Frozen):
@@ -158,6 +181,10 @@ class MethodCard(Frozen):
     """Distributions that the target imports beyond benchsuite's own dependencies."""
     sham: bool = False
     """A sham control must not win; a task that cannot tell it from a real method gives no rank."""
+    falsifiers: tuple[Falsifier, ...] = ()
+    protocols: tuple[Name, ...] = ()
+    """Protocols that it can serve, without their versions; empty where it can serve all that take its kind. A norm
+    placement may be one in a transformer or one in a GNN block, and no task takes both."""
 
     @model_validator(mode="after")
     def _names_are_unique_and_known(self) -> MethodCard:
@@ -220,6 +247,11 @@ class TaskCard(Frozen):
     suites: tuple[Name, ...] = ()
     seeds: int = Field(default=10, ge=1)
     """How many seeds a run takes when its user names no number."""
+
+    def takes(self, method: MethodCard) -> bool:
+        """Return whether ``method`` can be run on this task: its kind is a factor, and it can serve the protocol."""
+        served = not method.protocols or self.protocol.partition("/")[0] in method.protocols
+        return served and method.kind in self.factors
 
 
 class DatasetCard(Frozen):

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 #: layers of the blocks in the forward pass. Embedding, head and teacher are outside all of them.
 Unit = Literal["steps", "total_tokens", "active_layer_tokens"]
 
-#: How the weights of a block begin: as drawn for it; as a copy of the block below; or such that its branches add nothing.
+#: How the weights of a block begin: as drawn for it (the same in every arm of a seed); as a copy of the nearest block
+#: below; or as drawn, with the last projection of each branch at zero, so that the branches add nothing.
 Insertion = Literal["random", "copy", "zero_output"]
 
 #: Where the data stream stands when a phase begins: where the phase before left it; at the beginning of the shard; or

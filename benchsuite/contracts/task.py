@@ -87,7 +87,11 @@ class CellOutput:
 
 @runtime_checkable
 class Task(Protocol):
-    """What a :class:`~benchsuite.contracts.cards.TaskCard`'s target implements; called as ``target(card)``."""
+    """What a :class:`~benchsuite.contracts.cards.TaskCard`'s target implements; called as ``target(card)``.
+
+    It may also have ``estimate()``, which returns a mapping of texts: what a cell of it takes, from the card alone. A
+    dry run shows it.
+    """
 
     def __init__(self, card: TaskCard) -> None: ...
 

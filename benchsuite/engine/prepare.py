@@ -74,7 +74,17 @@ def _prepare(selected: Selected, places: Places) -> Ready:
 
 
 def load_task(card: TaskCard) -> Task:
-    """Import a card's target and make the task; its plugin must have been loaded."""
+    """Import a card's target and make the task; its plugin must have been loaded.
+
+    Raises:
+        PluginError: the task's own code cannot be imported or fails.
+    """
     module, _, name = card.target.partition(":")
-    task: Task = getattr(importlib.import_module(module), name)(card)
+    try:
+        task: Task = getattr(importlib.import_module(module), name)(card)
+    except (BenchsuiteError, OSError):
+        raise
+    except Exception as error:
+        cause = f"{type(error).__name__}: {error}"
+        raise PluginError(f"task {card.name!r} cannot be made: {cause}", "Tell its author") from error
     return task

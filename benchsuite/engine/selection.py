@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 import itertools
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from benchsuite.engine.cells import MethodRef, make_cell, method_ref
@@ -14,7 +14,7 @@ from benchsuite.errors import UsageError, near
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from benchsuite.contracts.cards import Kind, TaskCard
+    from benchsuite.contracts.cards import Kind, MethodCard, TaskCard
     from benchsuite.engine.cells import Cell
     from benchsuite.host import Catalogue
 
@@ -46,6 +46,8 @@ class Selected:
     seeds: tuple[int, ...]
     explicit: bool
     """True where the user wrote the task's own name: then missing data is an error, not a task left out."""
+    assumed: Mapping[Kind, str] = field(default_factory=dict)
+    """Factors of which the user named no method, and the task's reference that stands in for it."""
 
     def cells(self, data_hash: str) -> list[Cell]:
         """Return the cells on data with ``data_hash``, all seeds of a combination together.
@@ -75,9 +77,15 @@ def select(catalogue: Catalogue, request: Request) -> list[Selected]:
     cards = select_tasks(catalogue, request.tasks, request.suite)
     _require_use_for_each(choices, cards)
     return [
-        Selected(card, _combinations(catalogue, card, choices), _seeds(card, request.seeds), card.name in request.tasks)
+        Selected(
+            card,
+            _combinations(catalogue, card, choices),
+            _seeds(card, request.seeds),
+            card.name in request.tasks,
+            _assumed(card, choices),
+        )
         for card in cards
-        if any(choice.card.kind in card.factors for choice in choices)
+        if any(card.takes(choice.card) for choice in choices)
     ]
 
 
@@ -110,14 +118,17 @@ def _matches(catalogue: Catalogue, pattern: str, pool: Iterable[str], suite: str
 
 
 def _require_use_for_each(choices: Iterable[Choice], cards: Sequence[TaskCard]) -> None:
-    kinds = {kind for card in cards for kind in card.factors}
     for choice in choices:
-        if choice.card.kind not in kinds:
+        if not any(card.takes(choice.card) for card in cards):
             names = ", ".join(card.name for card in cards)
             raise UsageError(
-                f"method {choice.card.name!r} is a {choice.card.kind}, which none of the selected tasks takes: {names}",
+                f"method {choice.card.name!r} is {_what(choice.card)}, which none of the selected tasks takes: {names}",
                 "Name other tasks with --task or --suite; benchsuite list tasks shows what each takes",
             )
+
+
+def _what(card: MethodCard) -> str:
+    return f"a {card.kind}" + (f" for {' and '.join(card.protocols)}" if card.protocols else "")
 
 
 def _combinations(
@@ -136,13 +147,18 @@ def _levels(catalogue: Catalogue, card: TaskCard, kind: Kind, choices: Iterable[
         ref = method_ref(catalogue.method(reference), {})
         levels[ref.label] = ref
     for choice in choices:
-        if choice.card.kind == kind:
+        if choice.card.kind == kind and card.takes(choice.card):
             levels.setdefault(choice.ref.label, choice.ref)
     if not levels:
         raise UsageError(
             f"task {card.name!r} needs a {kind} too", f"Name one with --plugin: it has no reference {kind}"
         )
     return list(levels.values())
+
+
+def _assumed(card: TaskCard, choices: Iterable[Choice]) -> Mapping[Kind, str]:
+    named = {choice.card.kind for choice in choices if card.takes(choice.card)}
+    return {kind: name for kind, name in card.reference.items() if kind not in named}
 
 
 def _seeds(card: TaskCard, wanted: int | None) -> tuple[int, ...]:

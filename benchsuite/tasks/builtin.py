@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from benchsuite.data.cards import DATASETS
 from benchsuite.plugin import hookimpl
-from benchsuite.tasks import probe_cards
+from benchsuite.tasks import distillation_cards, probe_cards, selection_cards
 from benchsuite.tasks.cards import TASKS
 
 if TYPE_CHECKING:
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 @hookimpl
 def benchsuite_tasks() -> list[TaskCard]:
-    """Return node quantization on the suite's five graphs, and probing of small and local models."""
-    return [*TASKS, *probe_cards.tasks()]
+    """Return the suite's tasks: quantization, probing, node selection, distillation."""
+    return [*TASKS, *probe_cards.tasks(), *selection_cards.TASKS, *distillation_cards.TASKS]
 
 
 @hookimpl

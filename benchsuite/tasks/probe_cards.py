@@ -38,6 +38,8 @@ RMS_NORM = (
     ("t5", "T5 decoder", "an RMSNorm that is called LayerNorm"),
     ("mamba", "Mamba", "state space model"),
 )
+#: Its recurrence runs token by token where its kernels are not installed.
+FEWER_LAYERS = {"mamba": 2}
 #: One is enough to see that probes work: the other kinds need the time more.
 QUICK = frozenset({"gpt2"})
 
@@ -65,12 +67,14 @@ def _card(name: str, summary: str, dataset: str, suites: tuple[str, ...], config
 def _random(family: str, title: str, detail: str, kind: str) -> TaskCard:
     suites = ("quick", "standard", "full") if family in QUICK else ("standard", "full")
     summary = f"Dead directions after the {kind} of {title} ({detail}), random init with a perturbed scale"
-    return _card(f"init-{family}", summary, "random-tokens", suites, {"family": family})
+    config = {"family": family} | ({"layers": FEWER_LAYERS[family]} if family in FEWER_LAYERS else {})
+    return _card(f"init-{family}", summary, "random-tokens", suites, config)
 
 
-def _trained(folder: str, summary: str, suites: tuple[str, ...]) -> TaskCard:
+def _trained(folder: str, summary: str, suites: tuple[str, ...], tokens_per_width: int = 8) -> TaskCard:
     name = slug(folder.rpartition("/")[2])
-    return _card(f"trained-{name}", summary, name, suites, {"checkpoint": folder})
+    config = {"checkpoint": folder, "tokens_per_width": tokens_per_width}
+    return _card(f"trained-{name}", summary, name, suites, config)
 
 
 def slug(name: str) -> str:
@@ -102,7 +106,8 @@ def local_tasks(root: Path | None) -> tuple[TaskCard, ...]:
     for folder in _folders(root):
         summary = f"Dead directions after the final norm of the checkpoint {CHECKPOINT_FOLDER}/{folder}"
         if slug(folder):
-            card = _trained(f"{CHECKPOINT_FOLDER}/{folder}", summary, ("checkpoints",))
+            # As few tokens as the protocol allows: such a model may be large.
+            card = _trained(f"{CHECKPOINT_FOLDER}/{folder}", summary, ("checkpoints",), tokens_per_width=4)
             found.setdefault(card.name, card)
     taken = {task.name for task in TASKS}
     return tuple(card for name, card in sorted(found.items()) if name not in taken)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from benchsuite.contracts.cards import Metric, TaskCard
-from benchsuite.tasks.selection.recipe import Cascade, GraphRecipe, SelectionRecipe
+from benchsuite.tasks.selection.recipe import GraphRecipe, SelectionRecipe
 
 if TYPE_CHECKING:
     from benchsuite.contracts.norm_placement import Goal
@@ -27,20 +27,21 @@ _KINDS: dict[str, _Kind] = {
     "maximum-independent-set": _Kind("independence", "A large set of nodes without an edge between them", "size", True),
 }
 
-#: A quarter of the graphs and of the training: to see in seconds that everything works, not to rank.
+#: A quarter of the training: to see in seconds that everything works, not to rank.
 _SMALL = SelectionRecipe(
-    goal="independence",
+    goal="dismantling",
     graphs=GraphRecipe(counts={"train": 8, "val": 2, "test": 4}, test_nodes=(60, 120)),
     epochs=20,
 )
 
 
 def _task(name: str, of: _Kind, recipe: SelectionRecipe, suites: tuple[str, ...], seeds: int = 10) -> TaskCard:
-    convolution = str(recipe.model["convolution"]).upper()
+    told = "the degree" if recipe.graphs.inputs == "degree" else "nothing of the degree"
+    scorer = f"a residual {str(recipe.model['convolution']).upper()} whose input says {told}"
     return TaskCard(
         name=name,
         target="benchsuite.tasks.selection.task:NodeSelection",
-        summary=f"{of.summary} in unseen BA, ER and WS graphs, scored by a residual {convolution}",
+        summary=f"{of.summary} in unseen BA, ER and WS graphs, by {scorer}",
         factors=("norm_placement",),
         dataset="random-graphs",
         protocol=PROTOCOL,
@@ -59,9 +60,11 @@ def _tasks() -> list[TaskCard]:
     found = []
     for name, of in _KINDS.items():
         recipe = SelectionRecipe(goal=of.goal)
+        blind = recipe.model_copy(update={"graphs": GraphRecipe(inputs="random")})
         other = recipe.model_copy(update={"model": {**recipe.model, "convolution": "gcn"}})
-        found += [_task(name, of, recipe, ("standard", "full")), _task(f"{name}-gcn", of, other, ("full",))]
-    small = "maximum-independent-set"
+        found.append(_task(name, of, recipe, ("standard", "full")))
+        found += [_task(f"{name}-blind", of, blind, ("full",)), _task(f"{name}-gcn", of, other, ("full",))]
+    small = "network-dismantling"
     return [*found, _task(f"{small}-small", _KINDS[small], _SMALL, ("quick",), seeds=3)]
 
 

@@ -72,7 +72,7 @@ def test_published_recipes():
 
 
 def test_an_unknown_backbone_has_no_recipe():
-    with pytest.raises(UsageError, match="'gcm'.*'gcn'"):
+    with pytest.raises(UsageError, match=r"'gcm'.*'gcn'"):
         recipe("gcm", "cora")
 
 

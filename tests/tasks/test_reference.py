@@ -128,7 +128,7 @@ def test_a_full_disk_leaves_no_half_file(tmp_path, trainer, monkeypatch):
 
 def test_a_cache_that_cannot_be_written_is_one_line(tmp_path, trainer):
     (tmp_path / "models").write_text("a file where the folder should be")
-    with pytest.raises(StoreError, match="the cache folder .*models cannot be written"):
+    with pytest.raises(StoreError, match=r"the cache folder .*models cannot be written"):
         load_or_train(tmp_path, KEY, trainer)
 
 

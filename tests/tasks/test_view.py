@@ -77,7 +77,7 @@ def test_a_damaged_view_is_refused_by_the_worker_and_mended_by_the_host(dataset,
     payload = path.read_bytes()
     path.write_bytes(damage(payload))
     read_view.cache_clear()
-    with pytest.raises(MissingDataError, match="damaged. Start the run again"):
+    with pytest.raises(MissingDataError, match=r"damaged\. Start the run again"):
         read_view(path)
     assert write_view(dataset, tmp_path) == path
     assert path.read_bytes() == payload

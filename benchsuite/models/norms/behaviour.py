@@ -28,7 +28,7 @@ LIMIT = 1e-3
 """Largest relative change that counts as none, in the scale, row and shift tests."""
 CERTAIN = 1e-8
 """Largest share of the output's variance that the regression may leave unexplained, beyond float32 rounding of it."""
-ROWS = 64
+ROWS = 32
 """Rows of random input."""
 SCALE, SHIFT = 64.0, 5.0
 _SEED = 20

@@ -21,6 +21,24 @@ def degrees(graph: Graph) -> Tensor:
     return found
 
 
+def core_numbers(graph: Graph) -> Tensor:
+    """Return ``[nodes]`` float32: the largest k such that a node lies in the k-core. Found once per graph object.
+
+    By networkx, after Batagelj and Zaversnik (arXiv cs/0310049).
+    """
+    if "selection/cores" not in graph.cache:
+        import networkx as nx
+
+        plain = nx.Graph()
+        plain.add_nodes_from(range(graph.num_nodes))
+        plain.add_edges_from(graph.edge_index.T.tolist())
+        found = nx.core_number(plain) if graph.num_nodes else {}
+        values = [float(found[node]) for node in range(graph.num_nodes)]
+        graph.cache["selection/cores"] = torch.tensor(values, dtype=torch.float32, device=graph.x.device)
+    cores: Tensor = graph.cache["selection/cores"]
+    return cores
+
+
 def graph_of(graph: Graph) -> Tensor:
     """Return ``[nodes]`` int64: the graph that each node belongs to; all zero where there is one."""
     if graph.batch is not None:

@@ -33,14 +33,20 @@ def transformers() -> Any:
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Keep transformers from logging below the level of errors: a tiny configuration breaks many of its habits."""
+    """Keep transformers from logging below the level of errors: a tiny configuration breaks many of its habits.
+
+    It shows no progress bars either: their lock is a semaphore, which a worker that is stopped would leave behind.
+    """
     logging = transformers().logging
-    before = logging.get_verbosity()
+    verbosity, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
     logging.set_verbosity_error()
+    logging.disable_progress_bar()
     try:
         yield
     finally:
-        logging.set_verbosity(before)
+        logging.set_verbosity(verbosity)
+        if bars:
+            logging.enable_progress_bar()
 
 
 def build(family: Family, size: Size, seed: int) -> nn.Module:

@@ -1,1 +1,1 @@
-"""Node selection: a model scores the nodes of unseen graphs, and the host measures what the best-scored ones achieve."""
+"""Node selection: a model scores the nodes of unseen graphs, and the host measures what the best of them achieve."""

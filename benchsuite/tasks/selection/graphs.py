@@ -20,18 +20,24 @@ from benchsuite.tasks.seeds import derive
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from benchsuite.tasks.selection.recipe import Family, Feature, GraphRecipe, Split
+    from benchsuite.tasks.selection.recipe import Family, GraphRecipe, Inputs, Split
 
     #: Draws one graph with that many nodes.
     Generator = Callable[[int, np.random.RandomState], nx.Graph]
 
 
+#: Random numbers per node, where they are all that a model is told.
+RANDOM = 8
+
+
 class Plain(NamedTuple):
-    """One undirected graph without features."""
+    """One undirected graph."""
 
     edge_index: np.ndarray
     """``[2, edges]`` int64, each edge in both directions, sorted by target then source."""
     nodes: int
+    x: np.ndarray
+    """``[nodes, features]`` float32."""
 
 
 def _barabasi_albert(nodes: int, draw: np.random.RandomState) -> nx.Graph:
@@ -64,66 +70,33 @@ def generate(recipe: GraphRecipe, split: Split) -> list[Plain]:
         draw = np.random.RandomState(derive(recipe.seed, "graphs", split, family) % 2**32)
         for _ in range(recipe.counts[split]):
             nodes = int(draw.randint(low, high + 1))
-            graphs.append(_renumbered(GENERATORS[family](nodes, draw), draw))
+            edge_index = _renumbered(GENERATORS[family](nodes, draw), draw)
+            graphs.append(Plain(edge_index, nodes, features(edge_index, nodes, recipe.inputs, draw)))
     return graphs
 
 
-def _renumbered(graph: nx.Graph, draw: np.random.RandomState) -> Plain:
+def _renumbered(graph: nx.Graph, draw: np.random.RandomState) -> np.ndarray:
     nodes = graph.number_of_nodes()
     pairs = draw.permutation(nodes)[np.asarray(graph.edges, dtype=np.int64).reshape(-1, 2).T]
     both = np.concatenate([pairs, pairs[::-1]], axis=1)
-    return Plain(both[:, np.lexsort((both[0], both[1]))], nodes)
+    return both[:, np.lexsort((both[0], both[1]))]
 
 
-def features(graph: Plain, names: Sequence[Feature]) -> np.ndarray:
-    """Return ``[nodes, len(names)]`` float32.
-
-    ``constant`` is 1; ``degree`` is log(1 + degree); ``clustering`` is the local clustering coefficient; ``core`` is
-    log(1 + core number).
-    """
-    columns = [_FEATURES[name](graph) for name in names]
-    return np.stack(columns, axis=1).astype(np.float32)
-
-
-def _constant(graph: Plain) -> np.ndarray:
-    return np.ones(graph.nodes)
+def features(edge_index: np.ndarray, nodes: int, inputs: Inputs, draw: np.random.RandomState) -> np.ndarray:
+    """Return ``[nodes, features]`` float32: the constant 1, and log(1 + degree) or :data:`RANDOM` normal numbers."""
+    if inputs == "degree":
+        told = np.log1p(np.bincount(edge_index[1], minlength=nodes))[:, None]
+    else:
+        told = draw.standard_normal((nodes, RANDOM))
+    stacked: np.ndarray = np.concatenate([np.ones((nodes, 1)), told], axis=1).astype(np.float32)
+    return stacked
 
 
-def _degree(graph: Plain) -> np.ndarray:
-    return np.log1p(np.bincount(graph.edge_index[1], minlength=graph.nodes))
-
-
-def _clustering(graph: Plain) -> np.ndarray:
-    found = nx.clustering(as_networkx(graph))
-    return np.array([found[node] for node in range(graph.nodes)], dtype=float)
-
-
-def _core(graph: Plain) -> np.ndarray:
-    found = nx.core_number(as_networkx(graph))
-    return np.log1p(np.array([found[node] for node in range(graph.nodes)], dtype=float))
-
-
-_FEATURES: dict[Feature, Callable[[Plain], np.ndarray]] = {
-    "constant": _constant,
-    "degree": _degree,
-    "clustering": _clustering,
-    "core": _core,
-}
-
-
-def as_networkx(graph: Plain) -> nx.Graph:
-    """Return ``graph`` as networkx's."""
-    made = nx.Graph()
-    made.add_nodes_from(range(graph.nodes))
-    made.add_edges_from(graph.edge_index.T.tolist())
-    return made
-
-
-def union(graphs: Sequence[Plain], names: Sequence[Feature]) -> Graph:
-    """Return ``graphs`` as one disjoint union with features and ``batch``."""
+def union(graphs: Sequence[Plain]) -> Graph:
+    """Return ``graphs`` as one disjoint union with ``batch``."""
     sizes = [graph.nodes for graph in graphs]
     starts = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int64)
     edges = np.concatenate([graph.edge_index + start for graph, start in zip(graphs, starts, strict=True)], axis=1)
-    x = np.concatenate([features(graph, names) for graph in graphs])
+    x = np.concatenate([graph.x for graph in graphs])
     batch = np.repeat(np.arange(len(graphs)), sizes)
     return Graph(torch.from_numpy(x), torch.from_numpy(edges), torch.from_numpy(batch))

@@ -97,7 +97,7 @@ class Independence(Objective):
     goal = "independence"
 
     def target(self) -> np.ndarray:
-        """Return zeros: a model learns from the graph alone, see :func:`benchsuite.tasks.selection.training.relaxed`."""
+        """Return zeros: the loss is a function of the graph (:func:`benchsuite.tasks.selection.training.relaxed`)."""
         return np.zeros(self.graph.nodes)
 
     def value(self, order: np.ndarray) -> float:

@@ -23,6 +23,12 @@ from benchsuite.tasks.selection.view import in_turns, read_view, write_view
 if TYPE_CHECKING:
     from benchsuite.contracts.cards import TaskCard
     from benchsuite.contracts.task import CellInput, CellOutput, Places
+    from benchsuite.tasks.selection.recipe import Split
+
+#: An order is valued by the edges alone.
+NO_FEATURES = np.empty((0, 0), dtype=np.float32)
+#: Splits whose targets a worker sees.
+LEARNT: tuple[Split, ...] = ("train", "val")
 
 
 class NodeSelection:
@@ -51,12 +57,11 @@ class NodeSelection:
         """
         recipe = self.recipe
         families = len(recipe.graphs.families)
-        learn = {
-            split: in_turns(objectives(generate(recipe.graphs, split), recipe, split), families)
-            for split in ("train", "val")
+        learn: dict[Split, list[Objective]] = {
+            split: in_turns(objectives(generate(recipe.graphs, split), recipe, split), families) for split in LEARNT
         }
         test = generate(recipe.graphs, "test")
-        view = write_view(learn, test, recipe.graphs.features, places.cache)
+        view = write_view(learn, test, places.cache)
         held_out = {
             "edges": np.concatenate([graph.edge_index for graph in test], axis=1),
             "edge_counts": np.array([graph.edge_index.shape[1] for graph in test]),
@@ -100,6 +105,6 @@ class NodeSelection:
         if prepared.data_hash not in self._tests:
             held = prepared.held_out
             edges = np.split(held["edges"], np.cumsum(held["edge_counts"])[:-1], axis=1)
-            graphs = [Plain(part, int(nodes)) for part, nodes in zip(edges, held["nodes"], strict=True)]
+            graphs = [Plain(part, int(nodes), NO_FEATURES) for part, nodes in zip(edges, held["nodes"], strict=True)]
             self._tests[prepared.data_hash] = objectives(graphs, self.recipe, "test")
         return self._tests[prepared.data_hash]

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from benchsuite.tasks.selection.graphs import Plain
     from benchsuite.tasks.selection.objectives import Objective
-    from benchsuite.tasks.selection.recipe import Feature, Split
+    from benchsuite.tasks.selection.recipe import Split
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,23 +62,20 @@ def in_turns(objectives: Sequence[Objective], families: int) -> list[Objective]:
     return [objectives[family * each + place] for place in range(each) for family in range(families)]
 
 
-def write_view(
-    learn: Mapping[Split, Sequence[Objective]], test: Sequence[Plain], names: Sequence[Feature], cache: Path
-) -> Path:
+def write_view(learn: Mapping[Split, Sequence[Objective]], test: Sequence[Plain], cache: Path) -> Path:
     """Write the view below ``cache`` and return its file, named after the hash of its content.
 
     Args:
         learn: for ``train`` and ``val`` the graphs with their targets.
         test: the test graphs.
-        names: the features.
         cache: the cache folder.
 
     Raises:
         StoreError: the cache cannot be written.
     """
-    tensors = _tensors("test", union(test, names))
+    tensors = _tensors("test", union(test))
     for split, objectives in learn.items():
-        graph = union([objective.graph for objective in objectives], names)
+        graph = union([objective.graph for objective in objectives])
         target = torch.from_numpy(np.concatenate([objective.target() for objective in objectives]))
         tensors |= _tensors(split, graph) | {f"{split}.target": standardised(target, graph)}
     return write_hashed(cache / "views", safetensors.torch.save(tensors), ".safetensors")

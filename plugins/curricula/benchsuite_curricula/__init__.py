@@ -1,4 +1,4 @@
-"""Cards of the depth curricula of arXiv 2608.13156, section numbers and figures as there."""
+"""Cards of the depth curricula of arXiv 2608.13156."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ REFERENCE = 2.7603
 
 
 def _reported(
-    pre: float | None, post: float, params: dict[str, str | bool] | None = None, source: str = "Main table"
+    pre: float | None, post: float, params: dict[str, str | bool] | None = None, source: str = "Table of validation cross-entropy"
 ) -> tuple[Reported, ...]:
     """Return the figures of a curriculum, pre-norm (where there is one) and post-norm, for each of our tasks."""
     values = {"pre": pre, "post": post}
@@ -120,9 +120,9 @@ JOINT_MATCHED = MethodCard(
     ),
     paper=PAPER,
     reported=(
-        *_reported(None, 2.7518, source="Controls, joint-long"),
-        *_reported(None, 2.7428, {"match": "total_tokens"}, "Controls, joint-longer"),
-        *_reported(None, 2.7607, {"match": "unique_tokens"}, "Controls, joint"),
+        *_reported(None, 2.7518, source="Post-norm controls, joint-long"),
+        *_reported(None, 2.7428, {"match": "total_tokens"}, "Post-norm controls, joint-longer"),
+        *_reported(None, 2.7607, {"match": "unique_tokens"}, "Post-norm controls, joint"),
     ),
     departures=(
         "The paper extends post-norm alone; here every placement has the control.",

@@ -28,7 +28,7 @@ PERCENTILE = MethodCard(
         ),
     ),
     departures=(
-        "A range that collapses to zero (a sparse feature matrix) falls back to the calibration minimum and maximum.",
+        "Where percentiles collapse to zero (sparse features) they are taken again with the zeros left out of the count.",
     ),
 )
 

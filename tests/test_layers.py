@@ -18,12 +18,13 @@ PLUGINS = ROOT / "plugins"
 #: What each part of the suite may import of the others (besides itself, and ``benchsuite`` for its version).
 ALLOWED: dict[str, set[str]] = {
     "errors": set(),
+    "caching": {"errors"},
     "contracts": {"errors"},
     "plugin": {"contracts", "errors"},
     "host": {"contracts", "errors"},
-    "data": {"contracts", "errors"},
-    "models": {"contracts", "errors"},
-    "tasks": {"contracts", "data", "errors", "models", "plugin"},
+    "data": {"caching", "contracts", "errors"},
+    "models": {"caching", "contracts", "errors"},
+    "tasks": {"caching", "contracts", "data", "errors", "models", "plugin"},
     "store": {"contracts", "errors"},
     "engine": {"contracts", "data", "errors", "host", "models", "store", "tasks"},
     "boards": {"contracts", "errors", "host", "store", "tasks"},

@@ -19,7 +19,17 @@ if TYPE_CHECKING:
     from pydantic import JsonValue
 
 #: Distributions whose version may change a figure.
-PACKAGES = ("torch", "torch-geometric", "numpy", "scipy", "scikit-learn", "pandas", "safetensors")
+PACKAGES = (
+    "torch",
+    "torch-geometric",
+    "numpy",
+    "scipy",
+    "scikit-learn",
+    "pandas",
+    "safetensors",
+    "transformers",
+    "tokenizers",
+)
 
 #: Threads that a cell may use. Part of the timing protocol, so no option.
 THREADS = 1

@@ -53,6 +53,7 @@ SMALL: dict[str, Any] = {
 QWEN3_8B: dict[str, Any] = {
     "teacher": "hub:Qwen/Qwen3-8B-Base",
     "corpus": "folder:fineweb-edu-10bt",
+    "passage": 10**9,
     "vocab": 151669,
     "width": 4096,
     "heads": 32,

@@ -13,7 +13,8 @@ import numpy as np
 from benchsuite.contracts.probe import NotApplicableError
 from benchsuite.contracts.task import Prepared
 from benchsuite.errors import ProtocolError
-from benchsuite.tasks.probing_config import read_config
+from benchsuite.tasks.config import read_config
+from benchsuite.tasks.probing_config import SubjectConfig
 from benchsuite.tasks.probing_score import Spectrum
 from benchsuite.tasks.probing_view import make_view, read_view, write_view
 
@@ -38,7 +39,7 @@ class DeadDirection:
 
     def __init__(self, card: TaskCard) -> None:
         self.card = card
-        self.config = read_config(card.name, card.config)
+        self.config = read_config(card.name, card.config, SubjectConfig)
 
     def prepare(self, places: Places) -> Prepared:
         """Look for the checkpoint, hash it, and write what a worker is told of it.

@@ -2,15 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, model_validator
 
 from benchsuite.contracts.cards import Frozen
-from benchsuite.errors import ProtocolError
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 LEAST = 4
 """Least number of tokens per unit of width: below it the smallest singular values say more of the sample than of the
@@ -43,18 +37,3 @@ class SubjectConfig(Frozen):
         if (self.family is None) == (self.checkpoint is None):
             raise ValueError("name either a family or a checkpoint")
         return self
-
-
-def read_config(task: str, config: Mapping[str, object]) -> SubjectConfig:
-    """Return the configuration that a task card holds.
-
-    Raises:
-        ProtocolError: a field is missing, unknown or out of range.
-    """
-    try:
-        return SubjectConfig.model_validate(config)
-    except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(map(str, first["loc"])) or "config"
-        mend = "The config of a probe task has the fields of benchsuite.tasks.probing_config.SubjectConfig"
-        raise ProtocolError(f"task {task!r}: {where}: {first['msg'].lower()}", mend) from None

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import gzip
 import hashlib
-import json
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
@@ -16,10 +15,10 @@ from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
+from benchsuite.caching import read_hashed, write_hashed
 from benchsuite.contracts.cards import Frozen
 from benchsuite.errors import MissingDataError
 from benchsuite.models.zoo.checkpoints import encode, files_of, vocabulary_of
-from benchsuite.tasks.files import write_atomically
 
 if TYPE_CHECKING:
     from benchsuite.tasks.probing_config import SubjectConfig
@@ -78,11 +77,7 @@ def write_view(view: View, cache: Path) -> Path:
     Raises:
         StoreError: the cache cannot be written.
     """
-    payload = view.model_dump_json().encode()
-    path = cache / "views" / f"{_sha256(payload)[:32]}.json"
-    if not path.is_file() or path.read_bytes() != payload:
-        write_atomically(path, payload)
-    return path
+    return write_hashed(cache / "views", view.model_dump_json().encode(), ".json")
 
 
 @lru_cache(maxsize=2)
@@ -93,12 +88,9 @@ def read_view(path: Path) -> View:
         MissingDataError: the file is absent or damaged, or the checkpoint has changed since.
     """
     try:
-        payload = path.read_bytes()
-        view = View.model_validate(json.loads(payload))
-    except (OSError, ValueError, ValidationError) as error:
-        raise MissingDataError(f"the prepared view {path} cannot be read", _MEND) from error
-    if _sha256(payload)[:32] != path.stem:
-        raise MissingDataError(f"the prepared view {path} is damaged", _MEND)
+        view = View.model_validate_json(read_hashed(path))
+    except ValidationError as error:
+        raise MissingDataError(f"{path} is not a prepared view", _MEND) from error
     for name, wanted in view.hashes.items():
         if sha256(Path(view.folder or "") / name) != wanted:
             raise MissingDataError(f"{name} of the checkpoint {view.folder} has changed since it was prepared", _MEND)

@@ -15,8 +15,9 @@ from benchsuite.data import read
 from benchsuite.data.cards import DATASETS
 from benchsuite.errors import ProtocolError, UsageError, near
 from benchsuite.tasks.bench import Bench
+from benchsuite.tasks.config import read_config
 from benchsuite.tasks.containment import contained
-from benchsuite.tasks.recipes import read_recipe
+from benchsuite.tasks.recipes import Recipe
 from benchsuite.tasks.seeds import derive
 from benchsuite.tasks.view import read_classes, read_view, write_view
 
@@ -37,7 +38,7 @@ class NodeQuantization:
 
     def __init__(self, card: TaskCard) -> None:
         self.card = card
-        self.recipe = read_recipe(card.name, card.config)
+        self.recipe = read_config(card.name, card.config, Recipe)
 
     def prepare(self, places: Places) -> Prepared:
         """Read the data set and write its label-free view.

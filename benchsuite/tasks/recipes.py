@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
-from pydantic import Field, StrictBool, StrictFloat, StrictInt, ValidationError
+from pydantic import Field, StrictBool, StrictFloat, StrictInt
 
 from benchsuite.contracts.cards import Frozen
-from benchsuite.errors import ProtocolError, UsageError, near
+from benchsuite.errors import UsageError, near
 
 #: ``transductive``: training and calibration see all nodes, but no test label; ``inductive``: they see no test node.
 Setting = Literal["transductive", "inductive"]
@@ -85,18 +85,3 @@ def recipe(backbone: str, dataset: str) -> Recipe:
     found = RECIPES[backbone]
     options, fields = ADAPTED.get((backbone, dataset), ({}, {}))
     return found.model_copy(update={**fields, "options": {**found.options, **options}})
-
-
-def read_recipe(task: str, config: Mapping[str, object]) -> Recipe:
-    """Return the recipe that a task card's config holds.
-
-    Raises:
-        ProtocolError: a field is missing, unknown or out of range.
-    """
-    try:
-        return Recipe.model_validate(config)
-    except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(map(str, first["loc"])) or "config"
-        mend = "The config of a node-quantization task has the fields of benchsuite.tasks.recipes.Recipe"
-        raise ProtocolError(f"task {task!r}: {where}: {first['msg'].lower()}", mend) from None

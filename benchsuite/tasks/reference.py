@@ -6,11 +6,10 @@ import hashlib
 import json
 from typing import TYPE_CHECKING, NamedTuple
 
-import filelock
 import safetensors
 import safetensors.torch
 
-from benchsuite.tasks.files import writable, write_atomically
+from benchsuite.caching import read_or_make
 from benchsuite.tasks.training import Selection
 
 if TYPE_CHECKING:
@@ -46,23 +45,15 @@ def load_or_train(cache: Path, key: Mapping[str, JsonValue], train: Callable[[],
     """
     canonical = json.dumps(key, sort_keys=True, separators=(",", ":"))
     path = cache / "models" / f"{hashlib.sha256(canonical.encode()).hexdigest()[:32]}.safetensors"
-    found = _read(path, canonical)
-    if found is not None:
-        return found
-    with writable(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        held = filelock.FileLock(path.with_suffix(".lock")).acquire()
-    with held:
-        return _read(path, canonical) or _write(path, canonical, train())
+    return read_or_make(path, lambda path: _read(path, canonical), lambda: _payload(canonical, train()))
 
 
-def _write(path: Path, key: str, trained: Reference) -> Reference:
+def _payload(key: str, trained: Reference) -> bytes:
     state = {name: tensor.detach().cpu().contiguous() for name, tensor in trained.state.items()}
     reference = Reference(state, trained.selection)
     header = {"key": key, "sha256": _digest(reference), **reference.selection._asdict()}
     # One metadata entry: safetensors writes several in an order of its own, and equal models should be equal files.
-    write_atomically(path, safetensors.torch.save(state, metadata={"benchsuite": json.dumps(header, sort_keys=True)}))
-    return reference
+    return safetensors.torch.save(state, metadata={"benchsuite": json.dumps(header, sort_keys=True)})
 
 
 def _read(path: Path, key: str) -> Reference | None:

@@ -6,7 +6,6 @@ file is named after the hash of its bytes, so a worker can tell that it reads wh
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
@@ -14,9 +13,9 @@ from typing import TYPE_CHECKING
 import safetensors.torch
 from safetensors import SafetensorError, safe_open
 
+from benchsuite.caching import read_hashed, write_hashed
 from benchsuite.contracts.graph import Graph
 from benchsuite.errors import MissingDataError
-from benchsuite.tasks.files import write_atomically
 from benchsuite.tasks.training import Labels
 
 if TYPE_CHECKING:
@@ -73,10 +72,7 @@ def write_view(dataset: NodeDataset, cache: Path) -> Path:
         tensors["batch"] = dataset.graph.batch
     contiguous = {name: tensor.contiguous() for name, tensor in tensors.items()}
     payload = safetensors.torch.save(contiguous, metadata={"classes": str(dataset.num_classes)})
-    path = cache / "views" / f"{hashlib.sha256(payload).hexdigest()[:32]}.safetensors"
-    if not path.is_file() or path.read_bytes() != payload:
-        write_atomically(path, payload)
-    return path
+    return write_hashed(cache / "views", payload, ".safetensors")
 
 
 @lru_cache(maxsize=2)
@@ -90,12 +86,7 @@ def read_view(path: Path, device: str = "cpu") -> View:
     Raises:
         MissingDataError: the file is absent, or its bytes are not those that its name promises.
     """
-    try:
-        payload = path.read_bytes()
-    except OSError as error:
-        raise MissingDataError(f"the prepared view {path} cannot be read: {error.strerror}", _MEND) from error
-    if hashlib.sha256(payload).hexdigest()[:32] != path.stem:
-        raise MissingDataError(f"the prepared view {path} is damaged", _MEND)
+    payload = read_hashed(path)
     tensors = {name: tensor.to(device) for name, tensor in safetensors.torch.load(payload).items()}
     graph = Graph(tensors["x"], tensors["edge_index"], tensors.get("batch"))
     labels = Labels(tensors["y"], tensors["train"], tensors["val"])

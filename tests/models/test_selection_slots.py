@@ -203,7 +203,7 @@ def test_means_are_taken_graph_by_graph():
 
 
 def test_what_does_not_fit_is_refused():
-    with pytest.raises(UsageError, match="no convolution 'gta'. Did you mean 'gat'"):
+    with pytest.raises(UsageError, match=r"no convolution 'gta'\. Did you mean 'gat'"):
         SelectionModel(2, convolution="gta")
     with pytest.raises(UsageError, match="3 heads do not divide a width of 16"):
         SelectionModel(2, width=16, heads=3)

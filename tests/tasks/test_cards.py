@@ -13,7 +13,8 @@ from benchsuite.errors import ProtocolError, UsageError
 from benchsuite.models.backbones import build_backbone
 from benchsuite.tasks.builtin import benchsuite_datasets, benchsuite_tasks
 from benchsuite.tasks.cards import QUICK, TASKS
-from benchsuite.tasks.recipes import RECIPES, read_recipe, recipe
+from benchsuite.tasks.config import read_config
+from benchsuite.tasks.recipes import RECIPES, Recipe, recipe
 
 HEAVY = ("torch", "numpy", "scipy", "pandas", "sklearn", "torch_geometric", "safetensors", "matplotlib")
 
@@ -51,7 +52,7 @@ def test_offering_them_imports_nothing_heavy():
 
 @pytest.mark.parametrize("task", TASKS, ids=lambda task: task.name)
 def test_a_config_survives_json_and_builds_its_backbone(task):
-    read = read_recipe(task.name, json.loads(task.model_dump_json())["config"])
+    read = read_config(task.name, json.loads(task.model_dump_json())["config"], Recipe)
     assert read == recipe(read.backbone, task.dataset)
     assert task.name.endswith(f"-{read.backbone}")
     model = build_backbone(read.backbone, 5, 3, seed=0, **read.options)
@@ -82,4 +83,4 @@ def test_an_unknown_backbone_has_no_recipe():
 )
 def test_a_wrong_config_is_refused_by_field(change, named):
     with pytest.raises(ProtocolError, match=f"task 'mine': {named}"):
-        read_recipe("mine", {**RECIPES["gcn"].model_dump(), **change})
+        read_config("mine", {**RECIPES["gcn"].model_dump(), **change}, Recipe)

@@ -16,9 +16,10 @@ from benchsuite.errors import MissingDataError, ProtocolError
 from benchsuite.models.norms import examine, outputs_at
 from benchsuite.models.zoo.families import FAMILIES
 from benchsuite.tasks import probe_cards
+from benchsuite.tasks.config import read_config
 from benchsuite.tasks.probing import DeadDirection
 from benchsuite.tasks.probing_bench import Bench, spectrum
-from benchsuite.tasks.probing_config import read_config
+from benchsuite.tasks.probing_config import SubjectConfig
 from benchsuite.tasks.probing_subjects import Material, material
 from benchsuite.tasks.probing_view import View
 
@@ -105,7 +106,7 @@ def test_quick_has_one_and_standard_all():
 
 @pytest.mark.parametrize("name", [task.config["family"] for task in probe_cards.TASKS if "family" in task.config])
 def test_the_truth_of_each_family_is_what_its_norm_says(name):
-    found = material(read_config("t", {"family": name, "width": 32, "layers": 1}), View(), 0)
+    found = material(read_config("t", {"family": name, "width": 32, "layers": 1}, SubjectConfig), View(), 0)
     truth = spectrum(outputs_at(found.model, found.site, found.truth))
     assert truth.kernel == (1 if FAMILIES[name].kind == "layer" else 0)
     assert truth.distinct >= 4 * truth.width
@@ -137,7 +138,7 @@ def test_local_checkpoints_become_tasks(tmp_path):
 )
 def test_a_config_that_makes_no_sense_is_refused(config, told):
     with pytest.raises(ProtocolError, match=told):
-        read_config("t", config)
+        read_config("t", config, SubjectConfig)
 
 
 # Claims

@@ -8,9 +8,10 @@ import pytest
 
 from benchsuite.errors import ProtocolError
 from benchsuite.models.selection import greedy_degree
+from benchsuite.tasks.config import read_config
 from benchsuite.tasks.selection.graphs import RANDOM, Plain, generate, union
 from benchsuite.tasks.selection.objectives import OBJECTIVES, objectives, order_of
-from benchsuite.tasks.selection.recipe import GraphRecipe, SelectionRecipe, read_recipe
+from benchsuite.tasks.selection.recipe import GraphRecipe, SelectionRecipe
 
 SMALL = GraphRecipe(counts={"train": 2, "val": 1, "test": 3}, nodes=(20, 30), test_nodes=(40, 50))
 
@@ -59,7 +60,9 @@ def test_the_number_of_a_node_says_nothing_of_its_degree():
 
 def test_a_recipe_gives_the_same_graphs_and_splits_differ():
     one, other = generate(SMALL, "val"), generate(SMALL, "val")
-    assert all(np.array_equal(a.edge_index, b.edge_index) and np.array_equal(a.x, b.x) for a, b in zip(one, other))
+    for a, b in zip(one, other, strict=True):
+        assert np.array_equal(a.edge_index, b.edge_index)
+        assert np.array_equal(a.x, b.x)
     again = generate(SMALL.model_copy(update={"seed": 1}), "val")
     assert not np.array_equal(one[0].edge_index, again[0].edge_index)
     more = GraphRecipe(counts={"train": 1, "val": 1, "test": 1}, nodes=(30, 30), test_nodes=(30, 30))
@@ -144,4 +147,4 @@ def test_ties_go_to_the_lower_index():
 )
 def test_a_config_that_says_nonsense_is_refused(change, message):
     with pytest.raises(ProtocolError, match=f"(?i)task 'x': .*{message}"):
-        read_recipe("x", {"goal": "influence", **change})
+        read_config("x", {"goal": "influence", **change}, SelectionRecipe)

@@ -82,7 +82,7 @@ class Student(nn.Module):
 
     def head_parameters(self) -> list[nn.Parameter]:
         """Return the head's weight."""
-        return [self.head.weight]
+        return list(self.head.parameters())
 
     def reset_block(self, block: int, how: Start, generator: torch.Generator, source: int | None = None) -> None:
         """Start a block anew, in place.

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, model_validator
 
 from benchsuite.contracts.cards import Frozen
 from benchsuite.contracts.curriculum import Budget
-from benchsuite.errors import ProtocolError
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 Positive = Annotated[int, Field(ge=1)]
 Share = Annotated[float, Field(ge=0, le=1)]
@@ -24,6 +20,8 @@ class DistillationConfig(Frozen):
     """As :func:`benchsuite.models.teacher.load_teacher` reads it: ``train:<preset>``, ``local:<folder>``, ..."""
     corpus: str
     """As :func:`benchsuite.data.text.read_corpus` reads it."""
+    passage: Positive = 400
+    """Characters of a document, at least, where its source goes on; beyond all, each file is one document."""
     vocab: Positive
     """Of teacher and student."""
     width: Positive
@@ -83,18 +81,3 @@ class DistillationConfig(Frozen):
     def layers(self) -> int:
         """Layers of the whole student."""
         return self.blocks * self.layers_per_block
-
-
-def read_config(task: str, config: Mapping[str, object]) -> DistillationConfig:
-    """Return the configuration that a task card holds.
-
-    Raises:
-        ProtocolError: a field is missing, unknown or out of range.
-    """
-    try:
-        return DistillationConfig.model_validate(config)
-    except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(map(str, first["loc"])) or "config"
-        mend = "It has the fields of benchsuite.tasks.distillation.config.DistillationConfig"
-        raise ProtocolError(f"task {task!r}: {where}: {first['msg'].lower()}", mend) from None

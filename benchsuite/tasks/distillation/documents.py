@@ -11,8 +11,8 @@ import safetensors.torch
 import torch
 from safetensors import SafetensorError
 
+from benchsuite.caching import read_hashed, write_hashed
 from benchsuite.errors import MissingDataError
-from benchsuite.tasks.files import read_hashed, write_hashed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -11,7 +11,8 @@ import numpy as np
 
 from benchsuite.contracts.task import Prepared
 from benchsuite.errors import ProtocolError
-from benchsuite.tasks.distillation.config import read_config
+from benchsuite.tasks.config import read_config
+from benchsuite.tasks.distillation.config import DistillationConfig
 from benchsuite.tasks.distillation.estimate import estimate
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ class Distillation:
 
     def __init__(self, card: TaskCard) -> None:
         self.card = card
-        self.config = read_config(card.name, card.config)
+        self.config = read_config(card.name, card.config, DistillationConfig)
 
     def estimate(self) -> Mapping[str, str]:
         """Return what the task will take, from its card alone."""
@@ -53,7 +54,7 @@ class Distillation:
         from benchsuite.tasks.distillation.teachers import identity_of, tokenizer_of
         from benchsuite.tasks.distillation.view import make_view
 
-        corpus = read_corpus(self.config.corpus, places.data)
+        corpus = read_corpus(self.config.corpus, places.data, self.config.passage)
         tokenizer = tokenizer_of(self.config, corpus, places)
         if tokenizer.vocab != self.config.vocab:
             raise ProtocolError(

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pydantic import ValidationError
 
+from benchsuite.caching import read_hashed, write_hashed
 from benchsuite.contracts.cards import Frozen
 from benchsuite.errors import MissingDataError
 from benchsuite.tasks.distillation.documents import pack, read_documents, write_documents
-from benchsuite.tasks.files import read_hashed, write_hashed
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -117,31 +117,32 @@ class Bench:
         count = sum(parameter.numel() for parameter in model.parameters())
         return {
             "validation_loss": loss_of(self.recipe.goal, model(graph), self.view.val).item(),
-            "degree_r2": degree_r2(model.representation(graph), graph),
+            "degree_exponent": degree_exponent(model.representation(graph), graph),
             "parameters": float(count),
             "reference_parameters": float(sum(parameter.numel() for parameter in self.reference.parameters())),
         }
 
 
-def degree_r2(rows: Tensor, graph: Graph) -> float | None:
-    """Return how much of the rows' log norm a line in log(1 + degree) explains: 0 nothing, 1 all.
+def degree_exponent(rows: Tensor, graph: Graph) -> float | None:
+    """Return q of the fit ``norm of row i ~ (1 + degree_i)^q``, by least squares on the logarithms.
 
-    A rank correlation would not do: what a LayerNorm's epsilon lets through orders the norms by degree too, though they
-    differ in the sixth digit.
+    A correlation would not do: what a LayerNorm's epsilon lets through orders the norms by degree too, though they
+    differ in the sixth digit. There q is near zero; where a scale (1 + degree)^-p is kept whole it is -p.
 
     Args:
         rows: ``[nodes, width]``; rows of zeros are left out.
         graph: for the degrees.
 
     Returns:
-        None where all norms, or all degrees, are equal.
+        None where fewer than two degrees are left.
     """
     norms = rows.detach().double().norm(dim=1)
     there = norms > 0
-    pair = torch.stack([norms[there].log(), degrees(graph).double()[there].log1p()])
-    if pair.shape[1] < 2 or bool((pair.std(1, correction=0) < 1e-12).any()):
+    x, y = degrees(graph).double()[there].log1p(), norms[there].log()
+    if len(x) == 0 or bool(x.min() == x.max()):
         return None
-    return float(torch.corrcoef(pair)[0, 1].square())
+    centred = x - x.mean()
+    return float((centred * y).sum() / centred.square().sum())
 
 
 def _costs(timing: Timing[None]) -> dict[str, float | None]:

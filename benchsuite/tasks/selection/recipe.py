@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, model_validator
 
 from benchsuite.contracts.cards import Frozen
 from benchsuite.contracts.norm_placement import Goal
-from benchsuite.errors import ProtocolError
 
 Family = Literal["ba", "er", "ws"]
 Split = Literal["train", "val", "test"]
@@ -67,18 +66,3 @@ class SelectionRecipe(Frozen):
     epochs: int = Field(default=40, ge=1)
     group: int = Field(default=6, ge=1)
     """Graphs per step."""
-
-
-def read_recipe(task: str, config: Mapping[str, object]) -> SelectionRecipe:
-    """Return the recipe that a task card's config holds.
-
-    Raises:
-        ProtocolError: a field is missing, unknown or out of range.
-    """
-    try:
-        return SelectionRecipe.model_validate(config)
-    except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(map(str, first["loc"])) or "config"
-        mend = "The config of a node-selection task has the fields of benchsuite.tasks.selection.recipe.SelectionRecipe"
-        raise ProtocolError(f"task {task!r}: {where}: {first['msg'].lower()}", mend) from None

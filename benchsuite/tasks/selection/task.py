@@ -12,12 +12,13 @@ import torch
 
 from benchsuite.contracts.task import Prepared
 from benchsuite.errors import ProtocolError
+from benchsuite.tasks.config import read_config
 from benchsuite.tasks.containment import contained
 from benchsuite.tasks.seeds import derive
 from benchsuite.tasks.selection.bench import Bench
 from benchsuite.tasks.selection.graphs import Plain, generate
 from benchsuite.tasks.selection.objectives import Objective, objectives, order_of
-from benchsuite.tasks.selection.recipe import read_recipe
+from benchsuite.tasks.selection.recipe import SelectionRecipe
 from benchsuite.tasks.selection.view import in_turns, read_view, write_view
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ class NodeSelection:
 
     def __init__(self, card: TaskCard) -> None:
         self.card = card
-        self.recipe = read_recipe(card.name, card.config)
+        self.recipe = read_config(card.name, card.config, SelectionRecipe)
         if len(card.metrics) != 2:
             raise ProtocolError(f"task {card.name!r} has {len(card.metrics)} metrics; node selection has two")
         self._tests: dict[str, list[Objective]] = {}

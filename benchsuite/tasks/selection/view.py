@@ -14,9 +14,9 @@ import numpy as np
 import safetensors.torch
 import torch
 
+from benchsuite.caching import read_hashed, write_hashed
 from benchsuite.contracts.graph import Graph
 from benchsuite.models.selection.degree import graph_of
-from benchsuite.tasks.files import read_hashed, write_hashed
 from benchsuite.tasks.selection.graphs import union
 from benchsuite.tasks.selection.training import Lesson, standardised
 

@@ -78,7 +78,7 @@ DEGREE_QUANT = MethodCard(
     departures=(
         "Trained with the task's recipe, not with the authors' learning rates and weight decays per bit-width.",
         "GC-PER with p_low 0 and p_change 0.1, the authors' INT8 values, is the default at every bit-width.",
-        "Where percentiles collapse to zero (sparse features) they are taken again with the zeros left out of the count.",
+        "Where percentiles collapse to zero (sparse features) they are taken again without counting the zeros.",
         "Percentiles are exact and mirrored at both ends; the authors' sampling before them is not offered.",
         "Widths between the published 8 and 4 bits take INT4's percentile.",
         "One mask per forward, shared by all layers.",

@@ -46,8 +46,8 @@ class Protection:
     """Draws a Bernoulli mask over the nodes for each training forward; none in eval mode.
 
     A node of in-degree k is protected with probability ``p_low + p_change * F(k)``, where F is the empirical
-    distribution function of in-degrees in its graph (Degree-Quant, section 3.1: the probability grows from p_low by
-    p_change over the ranks of the degrees, and equal degrees have equal probability).
+    distribution function of in-degrees in its graph, so equal degrees have equal probability (as in the authors' code,
+    ``dq/transforms.py`` of ``camlsys/degree-quant``).
 
     Args:
         p_low: lower end of the probability.

@@ -159,16 +159,16 @@ GREEDY = MethodCard(
 
 
 def _degree_in_norms(records: Sequence[Any]) -> str:
-    """Return the mean over a row's records of R2 of log row norm on log(1 + degree); empty where none has it."""
-    found = [record.measurements.get("degree_r2") for record in records if record.status == "ok"]
+    """Return the mean over a row's records of q in row norm ~ (1 + degree)^q; empty where none has it."""
+    found = [record.measurements.get("degree_exponent") for record in records if record.status == "ok"]
     known = [value for value in found if value is not None]
-    return f"{fmean(known):.2f}" if known else ""
+    return f"{fmean(known):+.2f}" if known else ""
 
 
 @hookimpl
 def benchsuite_columns(board: str) -> dict[str, Callable[[Sequence[Any]], str]]:
-    """Add how much of the degree the norms of the rows carry that the score head reads."""
-    return {"Degree in row norms (R2)": _degree_in_norms} if board == "norm_placement" else {}
+    """Add how the norms of the rows that the score head reads grow with the degree."""
+    return {"Row norm by degree (exponent)": _degree_in_norms} if board == "norm_placement" else {}
 
 
 @hookimpl

@@ -28,7 +28,7 @@ PERCENTILE = MethodCard(
         ),
     ),
     departures=(
-        "Where percentiles collapse to zero (sparse features) they are taken again with the zeros left out of the count.",
+        "Where percentiles collapse to zero (sparse features) they are taken again without counting the zeros.",
     ),
 )
 

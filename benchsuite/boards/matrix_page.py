@@ -95,13 +95,14 @@ def _interactions(matrix: Matrix, digits: int) -> list[str]:
             f"{each.below}/{len(each.values)}",
             f"{each.above}/{len(each.values)}",
             _published_interaction(matrix, each, digits),
+            ", ".join(f"{seed}: {fixed(value, digits, signed=True)}" for seed, value in each.values.items()),
         ]
         for each in found
     ]
     return [
         f"Interaction I(a, b): the difference a - {first0} under b, minus the same under {second0}, seed by seed. Zero "
         "where the two factors do not depend on each other; no sign is expected.",
-        table(["Interaction", "I", "Seeds below zero", "Seeds above zero", "Published"], rows),
+        table(["Interaction", "I", "Seeds below zero", "Seeds above zero", "Published", "By seed"], rows),
     ]
 
 

@@ -166,7 +166,7 @@ def test_the_page_says_it_all(desk):
     text = matrix_text(task, "curriculum", factors.catalogue)
     assert cells(text, "pre ")[:3] == ["pre", "2.1000 ± 1.2706 (2)", "1.9500 ± 0.6353 (2)"]
     assert cells(text, "post - pre ")[1:] == ["+0.2000 ± 1.2706 (2)", "+0.0500 ± 1.9059 (2)"]
-    assert cells(text, "post, grow ")[1:] == ["-0.1500 ± 0.6353 (2)", "2/2", "0/2", "-0.0332"]
+    assert cells(text, "post, grow ")[1:] == ["-0.1500 ± 0.6353 (2)", "2/2", "0/2", "-0.0332", "0: -0.2000, 1: -0.1000"]
     assert "The teacher itself reaches 1.5000." in text
     assert cells(text, "grow ")[1:] == ["40", "1,000", "2,000", "6,000", "5,000"]
     assert "0.500 / 0.250 / 0.0012" in text

@@ -9,8 +9,9 @@ import pytest
 from matplotlib.colors import to_rgb
 
 from benchsuite.boards.board import make_board
-from benchsuite.boards.picture import PALETTE, draw
+from benchsuite.boards.picture import PALETTE, _figure, draw
 from benchsuite.boards.points import bent, points, tag
+from benchsuite.contracts.cards import Metric
 
 
 @pytest.fixture
@@ -78,6 +79,47 @@ def test_names_are_drawn_as_they_are(scene):
         board = make_board(scene.desk.store(scene.records, odd), scene.catalogue, "quantizer")
         widths.append(float(ElementTree.fromstring(draw(board)).attrib["width"].removesuffix("pt")))
     assert widths[1] > 2 * widths[0]
+
+
+def figure(board):
+    return _figure([(task, points(task)) for task in board.tasks])
+
+
+def placement_board(desk, ratios):
+    """Return a board without bit-widths: on the first task higher is better, on the second lower."""
+    lower = (Metric(name="area", unit="%", higher_is_better=False),)
+    shared = {"factors": ("norm_placement",), "reference": {"norm_placement": "plain"}}
+    tasks = [desk.task("high", **shared), desk.task("low", metrics=lower, **shared)]
+    methods = [desk.method(name, bits=False, kind="norm_placement") for name in ("plain", "one", "two")]
+    records = [
+        r
+        for task in tasks
+        for i, (method, ratio) in enumerate(zip(methods, ratios, strict=True))
+        for r in desk.runs(task, method, [80.0 + i, 81.0 + i], measured={"cost_ratio": ratio})
+    ]
+    return make_board(desk.store(records), desk.catalogue(*tasks, *methods), "norm_placement")
+
+
+def test_better_is_up_in_every_panel(desk):
+    high, low = figure(placement_board(desk, (1.0, 1.1, 1.3))).axes
+    assert high.get_ylim()[0] < high.get_ylim()[1]
+    assert low.get_ylim()[0] > low.get_ylim()[1]
+
+
+@pytest.mark.parametrize("ratios", [(1.0, 0.95, 1.05), (1.0, 1.1, 3.5), (1.0, 2.0, 60.0)])
+def test_the_cost_axis_has_ticks_however_narrow(desk, ratios):
+    axis = figure(placement_board(desk, ratios)).axes[0]
+    low, high = axis.get_xlim()
+    assert sum(low <= tick <= high for tick in axis.get_xticks()) >= 2
+
+
+def test_a_board_without_bit_widths_has_no_legend_of_them(desk, board):
+    assert "INT8" in legends(board)
+    assert legends(placement_board(desk, (1.0, 1.1, 1.3))) == ["one", "two"]
+
+
+def legends(board):
+    return [text.get_text() for legend in figure(board).legends for text in legend.get_texts()]
 
 
 def test_nothing_to_draw(scene):

@@ -9,7 +9,8 @@ from benchsuite.engine.selection import Request, select
 from benchsuite.errors import UsageError
 from benchsuite.host import Catalogue, HostOptions, LoadedPlugin, PluginInfo, load_catalogue
 from benchsuite.plugin import MethodCard
-from benchsuite.tasks.selection.recipe import read_recipe
+from benchsuite.tasks.config import read_config
+from benchsuite.tasks.selection.recipe import SelectionRecipe
 from benchsuite.tasks.selection_cards import TASKS
 
 GOALS = ("influence-maximisation", "maximum-independent-set", "network-dismantling")
@@ -22,7 +23,7 @@ def catalogue():
 
 def test_every_config_is_a_recipe_with_the_reference_and_two_metrics():
     for card in TASKS:
-        recipe = read_recipe(card.name, card.config)
+        recipe = read_config(card.name, card.config, SelectionRecipe)
         assert recipe.model_dump(mode="json") == card.config
         assert card.reference == {"norm_placement": "layernorm"}
         assert len(card.metrics) == 2
@@ -39,7 +40,7 @@ def test_suites_and_seeds():
 
 
 def test_variants_differ_in_one_thing():
-    cards = {card.name: read_recipe(card.name, card.config) for card in TASKS}
+    cards = {card.name: read_config(card.name, card.config, SelectionRecipe) for card in TASKS}
     for goal in GOALS:
         plain, blind, gcn = (cards[f"{goal}{variant}"] for variant in ("", "-blind", "-gcn"))
         assert blind.graphs.inputs == "random"
@@ -81,5 +82,5 @@ def test_a_method_is_planned_for_the_protocols_that_it_can_serve():
 
 
 def test_a_method_that_serves_none_of_the_tasks_is_refused():
-    with pytest.raises(UsageError, match="'node' is a norm_placement for node-selection, which none of .* words"):
+    with pytest.raises(UsageError, match=r"'node' is a norm_placement for node-selection, which none of .* words"):
         select(small_catalogue(), Request(("node",), ("words",)))

@@ -93,6 +93,8 @@ def _method(catalogue: Catalogue, card: MethodCard) -> list[Field]:
         ("paper", _paper(card.paper)),
         ("parameters", [_parameter(parameter) for parameter in card.parameters]),
         ("reported", [_reported(figure) for figure in card.reported]),
+        ("falsifiers", [f"{f.name}: {f.arm}, claim {f.claim!r}, named by {f.source}" for f in card.falsifiers]),
+        ("protocols", [", ".join(card.protocols)] if card.protocols else []),
         ("departures", card.departures),
         ("requires", [f"{name}: {_installed(name)}" for name in card.requires]),
     ]

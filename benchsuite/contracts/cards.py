@@ -67,8 +67,6 @@ class Reported(Frozen):
     """In our task's unit for that metric (accuracy: per cent)."""
     params: Mapping[str, Scalar] = {}
     """The method's parameters in that row; the others are at their defaults."""
-    others: Mapping[Kind, Name] = {}
-    """On a task of several factors, the methods of the other kinds in that row."""
     partners: Mapping[Kind, Name] = {}
     """On a task with several factors: the methods of the other kinds in that row."""
     source: Line

@@ -1,4 +1,4 @@
-"""Contract of the kind ``norm_placement``, version 1 (no task uses it yet: it may change when one does).
+"""Contract of the kind ``norm_placement``, version 1.
 
 For transformers one formula covers the family::
 

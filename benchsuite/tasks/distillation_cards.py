@@ -9,8 +9,8 @@ from benchsuite.contracts.cards import Metric, TaskCard
 PROTOCOL = "distillation/1"
 CROSS_ENTROPY = Metric(name="cross_entropy", unit="nats", higher_is_better=False, digits=4)
 
-#: Sizes that let a whole 2 x 2 of placements and curricula finish while one waits. It shows that everything works: its
-#: teacher is hardly better than its students, and nothing is to be concluded from the order of the arms.
+#: Sizes that let a whole 2 x 2 of placements and curricula finish while one waits. It shows that everything works:
+#: every arm is far from its teacher, and nothing is to be concluded from the order of the arms.
 QUICK: dict[str, Any] = {
     "teacher": "train:quick",
     "corpus": "cpython-docs",

@@ -83,7 +83,8 @@ def _read(path: Path, key: str) -> dict[str, Tensor] | None:
     try:
         with safetensors.safe_open(path, framework="pt") as file:
             header = json.loads(file.metadata()["benchsuite"])
-            state: dict[str, Tensor] = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+            # Clones: the tensors of an open file are the file, and would change and crash with it.
+            state: dict[str, Tensor] = {name: file.get_tensor(name).clone() for name in file.keys()}  # noqa: SIM118
         whole = header["key"] == key and header["sha256"] == _digest(state)
     except (OSError, safetensors.SafetensorError, KeyError, TypeError, ValueError):
         return None

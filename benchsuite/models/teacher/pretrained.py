@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
+from safetensors import SafetensorError
 from torch import Tensor, nn
 
 from benchsuite.contracts.probe import NotApplicableError
@@ -143,7 +144,7 @@ def _load(folder: Path, dtype: torch.dtype) -> nn.Module:
             model, loading = transformers().AutoModelForCausalLM.from_pretrained(
                 folder, dtype=dtype, output_loading_info=True, **options
             )
-        except (OSError, ValueError, KeyError, RuntimeError) as error:
+        except (OSError, ValueError, KeyError, RuntimeError, SafetensorError) as error:
             cause = " ".join(str(error).split())[:200]
             raise MissingDataError(f"the teacher in {folder} cannot be loaded: {cause}", mend) from error
     if loading["missing_keys"]:

@@ -24,7 +24,7 @@ class TeacherRecipe:
     batch: int
     """Documents per step."""
     learning_rate: float
-    warmup: float = 0.05
+    warmup: float = 0.2
     weight_decay: float = 0.1
     """Of matrices, the embedding among them; norms have none."""
     clip: float = 1.0
@@ -47,9 +47,9 @@ class TeacherRecipe:
 
 PRESETS: dict[str, TeacherRecipe] = {
     "quick": TeacherRecipe(
-        width=64, heads=4, kv_heads=2, mlp=172, layers=4, context=128, steps=150, batch=16, learning_rate=4e-3
+        width=64, heads=2, kv_heads=1, mlp=172, layers=4, context=128, steps=250, batch=16, learning_rate=6e-3
     ),
     "small": TeacherRecipe(
-        width=128, heads=4, kv_heads=2, mlp=344, layers=6, context=128, steps=600, batch=16, learning_rate=2e-3
+        width=128, heads=4, kv_heads=2, mlp=344, layers=6, context=128, steps=2500, batch=16, learning_rate=2e-3
     ),
 }

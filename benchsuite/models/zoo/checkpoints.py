@@ -58,6 +58,7 @@ def load(folder: Path) -> nn.Module:
 
 def _load_transformers(folder: Path) -> nn.Module:
     import torch
+    from safetensors import SafetensorError
 
     from benchsuite.models.zoo.build import quiet, transformers
 
@@ -69,7 +70,7 @@ def _load_transformers(folder: Path) -> nn.Module:
             model, loading = transformers().AutoModel.from_pretrained(
                 folder, dtype=torch.float32, output_loading_info=True, **options
             )
-        except (OSError, ValueError, KeyError, RuntimeError) as error:
+        except (OSError, ValueError, KeyError, RuntimeError, SafetensorError) as error:
             cause = " ".join(str(error).split())[:200]
             raise MissingDataError(f"the checkpoint in {folder} cannot be loaded: {cause}", _MEND) from error
     lacking = sorted(name for name in loading["missing_keys"] if not name.startswith(_DISPENSABLE))

@@ -20,7 +20,10 @@ REFERENCE = 2.7603
 
 
 def _reported(
-    pre: float | None, post: float, params: dict[str, str | bool] | None = None, source: str = "Table of validation cross-entropy"
+    pre: float | None,
+    post: float,
+    params: dict[str, str | bool] | None = None,
+    source: str = "Table of validation cross-entropy",
 ) -> tuple[Reported, ...]:
     """Return the figures of a curriculum, pre-norm (where there is one) and post-norm, for each of our tasks."""
     values = {"pre": pre, "post": post}

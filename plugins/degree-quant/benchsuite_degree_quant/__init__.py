@@ -28,6 +28,7 @@ def _reported(task: str, reference: float, int8: float, int4: float, source: str
 DEGREE_QUANT = MethodCard(
     name="degree-quant",
     kind="quantizer",
+    version="2",
     target="benchsuite_degree_quant.method:DegreeQuant",
     summary="Quantization-aware training that leaves a random set of mostly high-degree nodes in floats.",
     paper=Paper(
@@ -82,6 +83,7 @@ DEGREE_QUANT = MethodCard(
         "Percentiles are exact and mirrored at both ends; the authors' sampling before them is not offered.",
         "Widths between the published 8 and 4 bits take INT4's percentile.",
         "One mask per forward, shared by all layers.",
+        "The model's output is not rounded, as with the suite's other quantizers; its last aggregate is.",
         "The update site lies after the activation function; the authors' lies before it.",
         "The MLP inside a GIN layer protects nodes as all else does; the authors' does not.",
         "The first layer is quantized too; the authors' REDDIT-BINARY model keeps its first linear map in FP32.",

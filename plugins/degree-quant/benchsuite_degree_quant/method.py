@@ -50,12 +50,18 @@ class DegreeQuant:
         """Train the seed's initial model with its sites filled."""
         model = job.initial_model()
         protection = Protection(self.p_low, self.p_change, job.generator)
-        fill(model, set(Role), lambda site: self._filler(site, protection))
+        self.fill(model, protection)
         hook = model.register_forward_pre_hook(protection.draw, with_kwargs=True)
         job.train(model)
         hook.remove()
         protection.mask = None
         return SiteQuantizedModel(model, self._diagnostics(model, protection, job))
+
+    def fill(self, model: Backbone, protection: Protection) -> None:
+        """Fill all sites but the last update: that is the model's output, which no product takes up again."""
+        fill(model, set(Role), lambda site: self._filler(site, protection))
+        *_, output = (site for _, site in model.sites() if site.role is Role.UPDATE)
+        output.fill(None)
 
     def _filler(self, site: Site, protection: Protection) -> ProtectiveFiller:
         measure: Measure = Percentile(self.tail) if self.ranges == "percentile" else extremes

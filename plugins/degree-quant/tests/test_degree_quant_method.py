@@ -13,7 +13,6 @@ from benchsuite_degree_quant.filler import ProtectiveFiller
 from benchsuite_degree_quant.method import DegreeQuant
 
 from benchsuite.models.backbones import build_backbone
-from benchsuite.models.ranges import fill
 from benchsuite.models.sites import Role
 from benchsuite.plugin import MethodSpec
 from benchsuite.testing.toys import permute, toy_graph, toy_job, union
@@ -44,9 +43,14 @@ def test_the_tail_goes_by_bits_unless_given(bits, given_tail, expected):
     assert make(bits=bits, tail=given_tail).tail == expected
 
 
-def test_each_site_is_filled_and_the_hook_is_gone():
-    model = quantized("gat", 8).model
-    assert all(isinstance(site.filler, ProtectiveFiller) for _, site in model.sites())
+@pytest.mark.parametrize("backbone", BACKBONES)
+def test_each_site_but_the_output_is_filled_and_the_hook_is_gone(backbone):
+    model = quantized(backbone, 8).model
+    *others, output = (site for _, site in model.sites() if site.role is not Role.UPDATE or site.layer == 1)
+    assert output.role is Role.UPDATE
+    assert output.filler is None
+    assert all(isinstance(site.filler, ProtectiveFiller) for site in others)
+    assert isinstance(model.update_sites[0].filler, ProtectiveFiller)
     assert not model._forward_pre_hooks
 
 
@@ -130,7 +134,7 @@ def test_the_state_loads_into_a_fresh_model():
     trained = method.quantize(job)
     fresh = build_backbone("gcn", 12, 3, seed=5, hidden=8)
     guard = trained.model.layers[0].combination.input_site.filler.protection
-    fill(fresh, set(Role), lambda site: method._filler(site, guard))
+    method.fill(fresh, guard)
     fresh.load_state_dict(trained.model.state_dict())
     assert torch.equal(fresh.eval()(job.graph), trained.predict(job.graph))
 

@@ -123,10 +123,9 @@ def dataset_state(card: DatasetCard, root: Path | None) -> State:
         return "bundled"
     if root is None or not root.is_dir() or not card.files:
         return "absent"
-    if all((root / file).is_file() for file in card.files):
-        return "present"
     names = [file.rpartition("/")[2] for file in card.files]
-    here = any(all((folder / name).is_file() for name in names) for folder in _folders(card, root))
+    places = ((root, card.files), *((folder, names) for folder in _folders(card, root)))
+    here = any(all(any(folder.glob(file)) for file in files) for folder, files in places)
     return "present" if here else "absent"
 
 

@@ -266,4 +266,4 @@ class DatasetCard(Frozen):
     fetch: Target | None = None
     """``"module:function"``, called as ``function(root)``: downloads the files into the folder."""
     files: tuple[str, ...] = ()
-    """Relative paths of the files that mark its presence in the flat layout."""
+    """Relative paths of the files that mark its presence in the flat layout; each may be a pattern (``*.txt*``)."""

@@ -21,6 +21,18 @@ def _planetoid(name: str, summary: str) -> DatasetCard:
     )
 
 
+def _corpus(name: str, summary: str, licence: str, source: str, *files: str) -> DatasetCard:
+    return DatasetCard(
+        name=name,
+        target=f"benchsuite.data.text.readers:{name.replace('-', '_')}",
+        summary=summary,
+        licence=licence,
+        source=source,
+        bundled=not files,
+        files=files,
+    )
+
+
 DATASETS: tuple[DatasetCard, ...] = (
     DatasetCard(
         name="digits-knn",
@@ -41,4 +53,32 @@ DATASETS: tuple[DatasetCard, ...] = (
     _planetoid("cora", "Citations among 2,708 papers on machine learning; 7 classes, public Planetoid split."),
     _planetoid("citeseer", "Citations among 3,327 papers of computer science; 6 classes, public Planetoid split."),
     _planetoid("pubmed", "Citations among 19,717 papers on diabetes; 3 classes, public Planetoid split."),
+    _corpus(
+        "cpython-docs",
+        "The topics of Python's help(): 0.4 MB of English on the language, of the interpreter that runs.",
+        "PSF License Version 2; comes with CPython",
+        "The module pydoc_data.topics; https://docs.python.org",
+    ),
+    _corpus(
+        "wikitext-2",
+        "Wikipedia articles: 60 to train on (the validation file), 60 held out (the test file).",
+        "CC BY-SA 3.0",
+        "Merity, Xiong, Bradbury, Socher, ICLR 2017, arXiv 1609.07843",
+        "text/wikitext-2/valid.txt*",
+        "text/wikitext-2/test.txt*",
+    ),
+    _corpus(
+        "tinyshakespeare",
+        "1.1 MB of Shakespeare's plays in one file; the last tenth is held out.",
+        "Public domain",
+        "https://github.com/karpathy/char-rnn, data/tinyshakespeare/input.txt",
+        "text/tinyshakespeare/input.txt*",
+    ),
+    _corpus(
+        "gutenberg",
+        "English novels, one file each; the last tenth of each is held out.",
+        "Public domain in the USA; without the name and licence text of Project Gutenberg",
+        "https://www.gutenberg.org",
+        "text/gutenberg/*.txt*",
+    ),
 )

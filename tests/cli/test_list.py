@@ -97,7 +97,7 @@ def test_tasks_and_suites(capsys):
     assert tasks["cora-gcn"]["dataset"] == "cora"
     assert main(["list", "suites", "--json"]) == 0
     suites = {suite["name"]: suite["tasks"] for suite in json.loads(capsys.readouterr().out)}
-    assert set(suites) == {"quick", "standard", "full"}
+    assert {"quick", "standard", "full"} <= set(suites)
     assert suites["quick"] == sorted(name for name, task in tasks.items() if "quick" in task["suites"])
     assert main(["list", "tasks"]) == 0
     assert table(capsys)["cora-gcn"][1:4] == ["quantizer", "cora", "node-quantization/1"]

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from benchsuite.data.cards import DATASETS
 from benchsuite.data.text import CORPORA, read_corpus
 from benchsuite.data.text.corpus import make_corpus, passages, split
 from benchsuite.errors import MissingDataError, UsageError
@@ -160,3 +161,9 @@ def test_real_corpora_have_the_words_they_should(data_root, name, training, held
     assert name in CORPORA
     words = [sum(len(text.split()) for text in part) for part in (corpus.documents, corpus.held_out)]
     assert words == pytest.approx([training, held_out], rel=0.02 if name == "wikitext-2" else 0.08)
+
+
+def test_every_corpus_has_a_card_that_names_its_reader():
+    targets = {card.name: card.target for card in DATASETS if card.name in CORPORA}
+    readers = {name: f"{reader.__module__}:{reader.__name__}" for name, reader in CORPORA.items()}
+    assert targets == readers

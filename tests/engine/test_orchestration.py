@@ -165,7 +165,7 @@ def test_a_record_names_no_folder_of_this_machine(engine, tmp_path, monkeypatch)
 def test_the_reporter_is_told_in_order(engine):
     told = Told()
     engine.run("toy-good[bits=4]", tasks=("toy-one",), seeds=1, reporter=told)
-    good = "toy-good[bits=4,share=0.5]"
+    good = "toy-good[bits=4]"
     assert told.events == [
         ("planned", 2),
         ("started", "toy-reference", 0),

@@ -134,7 +134,7 @@ def test_the_reference_comes_first_and_seeds_are_the_tasks_own_or_the_users(cata
     assert [(c.label, c.seed) for c in one.cells("d")][:3] == [
         ("toy-reference", 0),
         ("toy-reference", 1),
-        ("toy-good[bits=8,share=0.5]", 0),
+        ("toy-good[bits=8]", 0),
     ]
 
 

@@ -37,7 +37,7 @@ def read_corpus(name: str, data: Path | None, passage: int = PASSAGE) -> Corpus:
     return CORPORA[name](data, passage)
 
 
-def _cpython_docs(_data: Path | None, passage: int) -> Corpus:
+def cpython_docs(_data: Path | None, passage: int = PASSAGE) -> Corpus:
     """Return the help topics of Python's ``help()``: 0.4 to 0.5 MB of English on the language, of this interpreter."""
     try:
         topics = importlib.import_module("pydoc_data.topics").topics
@@ -50,29 +50,29 @@ def _cpython_docs(_data: Path | None, passage: int) -> Corpus:
     return make_corpus("cpython-docs", training, held_out)
 
 
-def _wikitext(data: Path | None, passage: int) -> Corpus:
+def wikitext_2(data: Path | None, passage: int = PASSAGE) -> Corpus:
     """Return WikiText-2: its validation articles to train on, its test articles to evaluate on."""
     folder = _below(data, "wikitext-2")
     valid, test = (read_text(_either(folder, part)) for part in ("valid", "test"))
     return make_corpus("wikitext-2", passages(valid, passage), passages(test, passage))
 
 
-def _shakespeare(data: Path | None, passage: int) -> Corpus:
+def tinyshakespeare(data: Path | None, passage: int = PASSAGE) -> Corpus:
     """Return tiny Shakespeare; the last tenth is held out."""
     text = read_text(_either(_below(data, "tinyshakespeare"), "input"))
     return make_corpus("tinyshakespeare", *split([passages(text, passage)]))
 
 
-def _gutenberg(data: Path | None, passage: int) -> Corpus:
+def gutenberg(data: Path | None, passage: int = PASSAGE) -> Corpus:
     """Return the novels; the last tenth of each is held out."""
     return _folder("gutenberg", _below(data, "gutenberg"), passage)
 
 
 CORPORA: dict[str, Callable[[Path | None, int], Corpus]] = {
-    "cpython-docs": _cpython_docs,
-    "gutenberg": _gutenberg,
-    "tinyshakespeare": _shakespeare,
-    "wikitext-2": _wikitext,
+    "cpython-docs": cpython_docs,
+    "gutenberg": gutenberg,
+    "tinyshakespeare": tinyshakespeare,
+    "wikitext-2": wikitext_2,
 }
 
 

@@ -108,7 +108,8 @@ def test_a_learned_scale_starts_as_one_and_learns_any_function_of_the_degree():
     assert (found - wanted).abs().max() < 0.1
     assert (found > 0).all()
     by_degree = {int(d): float(s) for d, s in zip(degrees(graph), found, strict=True)}
-    assert len(by_degree) == len({(int(d), float(s)) for d, s in zip(degrees(graph), found, strict=True)})
+    # Nodes of one degree share a scale, up to how a product of many rows is summed.
+    assert found.tolist() == pytest.approx([by_degree[int(d)] for d in degrees(graph)], rel=1e-5)
 
 
 def test_every_block_learns_a_scale_of_its_own():

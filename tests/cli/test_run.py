@@ -220,9 +220,14 @@ class Killed:
 
     def start(self):
         pipes = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE}
-        return subprocess.Popen(
-            self.words, cwd=self.folder, env=self.environment, start_new_session=True, text=True, **pipes
-        )
+        # A process that was started in the background ignores SIGINT, and so would its child.
+        before = signal.signal(signal.SIGINT, signal.default_int_handler)
+        try:
+            return subprocess.Popen(
+                self.words, cwd=self.folder, env=self.environment, start_new_session=True, text=True, **pipes
+            )
+        finally:
+            signal.signal(signal.SIGINT, before)
 
     def kill_after(self, lines, seconds):
         """Kill the group some time after so many cells have ended; return whether it still ran."""

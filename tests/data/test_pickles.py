@@ -288,6 +288,10 @@ class TestFuzz:
             with contextlib.suppress(MissingDataError):
                 assert isinstance(reader(path), csr_matrix | np.ndarray | dict)
 
+    def test_an_escape_that_means_nothing_is_damage(self):
+        with pytest.raises(Refused, match="damaged after byte 0"):
+            evaluate(b"\x80\x02cscipy\\sparse\ncsr\n.")
+
     @settings(max_examples=200, deadline=None)
     @given(st.lists(st.sampled_from(sorted(op.code for op in pickletools.opcodes)), max_size=30))
     def test_any_sequence_of_instructions_ends(self, codes):

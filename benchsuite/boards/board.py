@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from benchsuite.boards.counted import Counted, count
 from benchsuite.boards.falsifiers import Verdict, verdicts
+from benchsuite.boards.groups import overview
 from benchsuite.boards.ranking import order, ranked
 from benchsuite.boards.rows import Field, Row, make_row, record_frame, samples_of
 from benchsuite.contracts.cards import Metric
@@ -60,6 +62,16 @@ class Board:
     kind: Kind
     tasks: tuple[TaskBoard, ...]
     counted: Counted
+
+    @cached_property
+    def overview(self) -> tuple[TaskBoard, ...]:
+        """Groups of tasks, pooled, and the tasks that are in none."""
+        return overview(self.tasks)
+
+    @property
+    def sections(self) -> tuple[TaskBoard, ...]:
+        """Everything that has a table: the groups, then each task."""
+        return (*(found for found in self.overview if found not in self.tasks), *self.tasks)
 
     @property
     def cards(self) -> dict[str, MethodCard]:

@@ -72,6 +72,7 @@ def own_columns(task: TaskBoard, notes: Notes) -> list[Column]:
             f"Difference{against}",
             tuple(interval(row.difference, metric.digits, signed=True) for row in rows),
         ),
+        Column("Over tasks", tuple(_range(row, metric) for row in rows)),
         Column("Wins", tuple(wins_cell(row, task) for row in rows)),
         Column("Rank", tuple(rank_cell(row) for row in rows)),
         Column("Cost (forwards)", tuple(_cost(row, notes) for row in rows)),
@@ -84,7 +85,7 @@ def own_columns(task: TaskBoard, notes: Notes) -> list[Column]:
         Column("Agreement (%)", tuple(number_cell(row.agreement, 2) for row in rows)),
         Column("Ran as", tuple(escape(row.execution) or NOTHING for row in rows)),
         Column("Published", tuple(_published(row, metric, notes) for row in rows)),
-        Column("Gap", tuple(gap_cell(row, metric) for row in rows)),
+        Column("Gap", tuple(gap_cell(row) for row in rows)),
         Column("Seeds", tuple(f"{row.done}/{row.wanted}" for row in rows), optional=False),
         Column("Failures", tuple(failures_cell(row) for row in rows), optional=False),
     ]
@@ -132,9 +133,9 @@ def number_cell(value: float | None, digits: int) -> str:
     return NOTHING if value is None else fixed(value, digits)
 
 
-def gap_cell(row: Row, metric: Metric) -> str:
+def gap_cell(row: Row) -> str:
     """Return the gap to each published figure."""
-    return "; ".join(_gap(published, metric) for published in row.published) or NOTHING
+    return "; ".join(_gap(published) for published in row.published) or NOTHING
 
 
 def failures_cell(row: Row) -> str:
@@ -151,25 +152,33 @@ def _cost(row: Row, notes: Notes) -> str:
     if cost is None:
         return NOTHING
     marks = ("" if cost.alone else notes.mark(SHARED)) + ("" if cost.steady else notes.mark(UNSTEADY))
-    return significant(cost.ratio) + ("" if cost.n == row.done else f" ({cost.n})") + marks
+    every = sum(record.status == "ok" for record in row.records)
+    return significant(cost.ratio) + ("" if cost.n == every else f" ({cost.n})") + marks
 
 
-def _published(row: Row, metric: Metric, notes: Notes) -> str:
-    return "; ".join(_figure(published, metric, notes) for published in row.published) or NOTHING
+def _range(row: Row, metric: Metric) -> str:
+    if not row.tasks:
+        return NOTHING
+    return f"{fixed(min(row.tasks.values()), metric.digits)} to {fixed(max(row.tasks.values()), metric.digits)}"
 
 
-def _figure(published: Published, metric: Metric, notes: Notes) -> str:
-    reported, difference = published.reported, published.difference
+def _published(row: Row, ranking: Metric, notes: Notes) -> str:
+    return "; ".join(_figure(published, ranking, notes) for published in row.published) or NOTHING
+
+
+def _figure(published: Published, ranking: Metric, notes: Notes) -> str:
+    reported, metric, difference = published.reported, published.metric, published.difference
+    of = "" if metric.name == ranking.name else f"{escape(metric.name.replace('_', ' '))} "
     theirs = "" if difference is None else f" ({fixed(difference, metric.digits, signed=True)})"
     note = f"Published: {escape(reported.source)}." + (f" {escape(reported.note)}" if reported.note else "")
-    return fixed(reported.value, metric.digits) + theirs + notes.mark(note)
+    return of + fixed(reported.value, metric.digits) + theirs + notes.mark(note)
 
 
-def _gap(published: Published, metric: Metric) -> str:
+def _gap(published: Published) -> str:
     if published.gap is None:
         return NOTHING
     of_values = " (values)" if published.difference is None else ""
-    return fixed(published.gap, metric.digits, signed=True) + of_values
+    return fixed(published.gap, published.metric.digits, signed=True) + of_values
 
 
 def extra_columns(board: Board, catalogue: Catalogue) -> list[Extra]:
@@ -190,7 +199,7 @@ def extra_columns(board: Board, catalogue: Catalogue) -> list[Extra]:
 
 def _extra(plugin: str, heading: Any, function: Callable[..., Any], board: Board) -> Extra | None:
     try:
-        cells = {(task.name, row.entry.id): _cell(function, row) for task in board.tasks for row in task.rows}
+        cells = {(task.name, row.entry.id): _cell(function, row) for task in board.sections for row in task.rows}
     except (Exception, SystemExit) as error:  # noqa: BLE001 - a plugin's column must not cost the board
         _log.warning(
             "plugin %r: the column %r is left out: %s: %s", plugin, heading, type(error).__name__, plain(str(error))

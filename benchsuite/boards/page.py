@@ -53,7 +53,8 @@ def page_text(board: Board, store: Store, catalogue: Catalogue) -> str:
             summary=_summary(board),
             picture=_picture(board, catalogue),
             tasks=[
-                {**_section(task, extras), "matrix": matrix_text(task, board.kind, catalogue)} for task in board.tasks
+                {**_section(task, extras), "matrix": matrix_text(task, board.kind, catalogue)}
+                for task in board.sections
             ],
             cards=list(cards.values()),
             unknown=[name for name in board.methods if name not in cards],
@@ -83,17 +84,17 @@ def index_text(boards: Sequence[Board]) -> str:
 def _summary(board: Board) -> str:
     """Return the table of methods by tasks: value, and in brackets the difference to the reference."""
     ordered: dict[str, Row] = {}
-    for row in sorted((row for task in board.tasks for row in task.rows), key=_place):
+    for row in sorted((row for task in board.overview for row in task.rows), key=_place):
         ordered.setdefault(row.entry.id, row)
-    by_task = [{row.entry.id: row for row in task.rows} for task in board.tasks]
+    by_task = [{row.entry.id: row for row in task.rows} for task in board.overview]
     rows = [
         [
             name_cell(first),
-            *(_summary_cell(rows.get(entry), task) for rows, task in zip(by_task, board.tasks, strict=True)),
+            *(_summary_cell(rows.get(entry), task) for rows, task in zip(by_task, board.overview, strict=True)),
         ]
         for entry, first in ordered.items()
     ]
-    return table(["Method", *(_task_heading(task) for task in board.tasks)], rows)
+    return table(["Method", *(_task_heading(task) for task in board.overview)], rows)
 
 
 def _place(row: Row) -> tuple[bool, float, str, str]:
@@ -122,11 +123,11 @@ def _picture(board: Board, catalogue: Catalogue) -> dict[str, str] | None:
             "where a block was appended. Right: against the work done, where a step with fewer active blocks counts "
             "for less.",
         }
-    drawn = [point for task in board.tasks for point in points(task)]
+    drawn = [point for task in board.overview for point in points(task)]
     if not drawn:
         return None
     scale = " The difference axis is linear from -1 to 1 and logarithmic beyond." if bent(drawn) else ""
-    lower = [escape(task.name) for task in board.tasks if points(task) and not task.metric.higher_is_better]
+    lower = [escape(task.name) for task in board.overview if points(task) and not task.metric.higher_is_better]
     down = f" Where lower is better ({', '.join(lower)}) the axis points down." if lower else ""
     return {
         "file": f"{board.kind}.svg",

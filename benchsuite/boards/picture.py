@@ -95,7 +95,7 @@ def draw(board: Board, format: str = "svg") -> bytes | None:
         board: the board.
         format: ``svg`` or ``png``.
     """
-    panels = [(task, found) for task in board.tasks if (found := points(task))]
+    panels = [(task, found) for task in board.overview if (found := points(task))]
     if not panels:
         return None
     with context(["default", STYLE]):  # whatever the user's matplotlibrc says

@@ -110,7 +110,7 @@ def _draw(board: Board, catalogue: Catalogue) -> bytes | None:
 
 
 def _picture_problem(board: Board, catalogue: Catalogue, out: Path) -> str | None:
-    if not has_curves(board, catalogue) and not any(points(task) for task in board.tasks):
+    if not has_curves(board, catalogue) and not any(points(task) for task in board.overview):
         return None
     path = out / f"{board.kind}.svg"
     picture = read_page(path)

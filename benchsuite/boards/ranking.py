@@ -53,13 +53,14 @@ def _group_ranks(group: Sequence[Row], metric: Metric) -> tuple[dict[str, Ranks]
     won = wins({row.entry.id: row.samples[metric.name] for row in group}, metric.higher_is_better)
     for sham in sorted((row for row in group if row.entry.sham), key=lambda row: row.entry.label):
         if (real[0].entry.id, sham.entry.id) not in won:
+            shared = real[0].samples[metric.name].keys() & sham.samples[metric.name].keys()
             return {}, (
-                f"No ranks among {_group_name(group)}: the best of them, {real[0].entry.label}, cannot be told from "
-                f"the sham control {sham.entry.label}."
+                f"No ranks{_among(group)}: the best, {real[0].entry.label}, cannot be told from the sham control "
+                f"{sham.entry.label} on {len(shared)} shared seed{'s' * (len(shared) != 1)}."
             )
     return ranks([row.entry.id for row in real] if len(real) > 1 else [], won), ""
 
 
-def _group_name(group: Sequence[Row]) -> str:
+def _among(group: Sequence[Row]) -> str:
     bits = group[0].entry.bits
-    return "methods without a bit-width" if bits is None else f"INT{bits} methods"
+    return "" if bits is None else f" among INT{bits} methods"

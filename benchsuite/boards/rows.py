@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 #: The reference's forward may have changed by this factor between the first and the last timed block.
 STEADY = 1.25
+#: Names under which protocols record the time that ``cost_ratio`` is of.
+SECONDS = ("quantization_seconds", "probe_seconds")
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,7 @@ class Published:
     """A figure that the method's authors printed, beside ours."""
 
     reported: Reported
+    metric: Metric
     gap: float | None
     """Our difference to the reference minus theirs; where they print no reference, our value minus theirs."""
 
@@ -80,6 +83,8 @@ class Row:
     """How many seeds there should be."""
     ranks: Ranks | None = None
     failures: Mapping[str, int] = field(default_factory=dict)
+    tasks: Mapping[str, float] = field(default_factory=dict)
+    """On a group of tasks: the mean of each. Empty on a task."""
 
     @property
     def done(self) -> int:
@@ -98,7 +103,7 @@ def record_frame(
     """Return one line per record, and the entries that its column ``entry`` names.
 
     Columns: ``position`` (index into ``records``), ``task``, ``entry``, ``seed``, ``ok``, ``alone``, ``cost_ratio``,
-    ``quantization_seconds``, ``drift``, ``agreement``, ``size``. A measurement that a record lacks is NaN, as are all
+    ``drift``, ``agreement``, ``seconds``, ``size``. A measurement that a record lacks is NaN, as are all
     those of a record that is not ok.
     """
     entries: dict[str, Entry] = {}
@@ -115,8 +120,9 @@ def _line(position: int, record: CellRecord, entry: str) -> dict[str, Any]:
     measured = record.measurements if ok else {}
     line: dict[str, Any] = {"position": position, "task": record.key["task"], "entry": entry}
     line |= {"seed": record.key["seed"], "ok": ok, "alone": record.alone}
-    for name in ("cost_ratio", "quantization_seconds", "drift", "agreement"):
+    for name in ("cost_ratio", "drift", "agreement"):
         line[name] = _number(measured.get(name))
+    line["seconds"] = next((measured[name] for name in SECONDS if name in measured), float("nan"))
     stored, reference = measured.get("stored_bytes"), measured.get("reference_bytes")
     return line | {"size": stored / reference if stored is not None and reference else float("nan")}
 
@@ -135,7 +141,7 @@ def cost_of(lines: pd.DataFrame) -> Cost | None:
     drift = used["drift"].dropna()
     return Cost(
         ratio=float(used["cost_ratio"].median()),
-        seconds=_optional(used["quantization_seconds"].median()),
+        seconds=_optional(used["seconds"].median()),
         n=len(used),
         alone=not alone.empty,
         steady=bool(drift.between(1 / STEADY, STEADY).all()),
@@ -153,32 +159,52 @@ def samples_of(records: Sequence[CellRecord], metrics: Sequence[Metric]) -> dict
 
 
 def published_of(
-    entry: Entry, task: str, metric: str, value: Estimate | None, difference: Estimate | None
+    entry: Entry, task: str, metrics: Sequence[Metric], samples: Mapping[str, Sample], reference: Mapping[str, Sample]
 ) -> tuple[Published, ...]:
-    """Return the card's figures for this task, metric, parameters and partners, in the card's order."""
+    """Return the card's figures for this task, these parameters and partners: by metric, then in the card's order.
+
+    Args:
+        entry: the competitor.
+        task: name of the task, or of the group of tasks.
+        metrics: those of the task.
+        samples: for each of them the competitor's values.
+        reference: the same of the reference; empty where there is none.
+    """
     card = entry.card
     if card is None:
         return ()
-    matching = [
-        r
-        for r in card.reported
-        if (r.task, r.metric) == (task, metric)
-        and card.resolve(r.params) == entry.params
-        and set(r.partners.values()) <= set(entry.partners)
-    ]
-    return tuple(Published(reported, _gap(reported, value, difference)) for reported in matching)
+    return tuple(
+        Published(reported, metric, _gap(reported, samples[metric.name], reference.get(metric.name, {})))
+        for metric in metrics
+        for reported in card.reported
+        if (reported.task, reported.metric) == (task, metric.name)
+        and card.resolve(reported.params) == entry.params
+        and set(reported.partners.values()) <= set(entry.partners)
+    )
 
 
-def _gap(reported: Reported, value: Estimate | None, difference: Estimate | None) -> float | None:
-    if reported.reference is None:
-        return None if value is None else value.mean - reported.value
-    return None if difference is None else difference.mean - (reported.value - reported.reference)
+def _gap(reported: Reported, ours: Sample, reference: Sample) -> float | None:
+    found = estimate(list(ours.values())) if reported.reference is None else paired(ours, reference)
+    theirs = reported.value - (reported.reference or 0)
+    return None if found is None else found.mean - theirs
 
 
 def gains(ours: Sample, theirs: Sample, metric: Metric) -> Sample:
     """Return for each seed that both have by how much ours is better, in the metric's unit."""
     sign = 1 if metric.higher_is_better else -1
     return {seed: sign * (ours[seed] - theirs[seed]) for seed in sorted(ours.keys() & theirs.keys())}
+
+
+def against_reference(
+    reference: bool, samples: Mapping[str, Sample], theirs: Mapping[str, Sample], metric: Metric
+) -> tuple[Estimate | None, int | None]:
+    """Return the paired difference to the reference, and the number of seeds that are better than it.
+
+    Both are None for the reference itself, and where no seed is shared.
+    """
+    ours, others = samples[metric.name], theirs.get(metric.name, {})
+    difference = None if reference else paired(ours, others)
+    return difference, None if difference is None else sum(gain > 0 for gain in gains(ours, others, metric).values())
 
 
 def execution_of(records: Sequence[CellRecord]) -> str:
@@ -214,9 +240,8 @@ def make_row(entry: Entry, lines: pd.DataFrame, records: Sequence[CellRecord], f
     """
     metric = field.metrics[0]
     samples = samples_of(records, field.metrics)
-    theirs = field.reference.get(entry.device, {}).get(metric.name, {})
-    value = estimate(list(samples[metric.name].values()))
-    difference = None if reference else paired(samples[metric.name], theirs)
+    theirs = field.reference.get(entry.device, {})
+    difference, won = against_reference(reference, samples, theirs, metric)
     ok = lines[lines["ok"]]
     agreement = estimate(ok["agreement"].dropna().tolist())
     return Row(
@@ -224,14 +249,14 @@ def make_row(entry: Entry, lines: pd.DataFrame, records: Sequence[CellRecord], f
         reference=reference,
         records=tuple(records),
         samples=samples,
-        value=value,
+        value=estimate(list(samples[metric.name].values())),
         difference=difference,
-        won=None if difference is None else sum(g > 0 for g in gains(samples[metric.name], theirs, metric).values()),
+        won=won,
         cost=cost_of(ok),
         size=_optional(ok["size"].median()),
         agreement=None if agreement is None else agreement.mean,
         execution=execution_of(records),
-        published=published_of(entry, field.task, metric.name, value, difference),
+        published=published_of(entry, field.task, field.metrics, samples, theirs),
         wanted=field.wanted,
         failures=dict(sorted(Counter(r.status for r in records if r.status != "ok").items())),
     )

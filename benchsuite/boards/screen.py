@@ -46,7 +46,7 @@ LEAST_MISSED = ("Size", "Gap", "Seconds", "Rank", "Forwards", "Wins")
 
 
 def render_screen(store: Store, catalogue: Catalogue, console: Console, tasks: Collection[str] | None = None) -> None:
-    """Print a table for each task: at most 100 columns wide, and plain text where ``console`` is no terminal.
+    """Print a table for each task or group: at most 100 columns wide, and plain text where ``console`` is no terminal.
 
     On a narrow terminal the columns that a reader misses least are left out.
 
@@ -57,7 +57,7 @@ def render_screen(store: Store, catalogue: Catalogue, console: Console, tasks: C
         tasks: names of the tasks to show; None shows all that have records.
     """
     for kind in KINDS:
-        for task in make_board(store, catalogue, kind, tasks).tasks:
+        for task in make_board(store, catalogue, kind, tasks).overview:
             if task.card is not None and kind != task.card.factors[-1]:
                 continue  # a task of several factors is shown once
             below = contrast_lines(task, catalogue)
@@ -114,7 +114,7 @@ def _columns(task: TaskBoard) -> dict[str, list[str]]:
         "Forwards": [_cost(row) for row in rows],
         "Seconds": [seconds_cell(row) for row in rows],
         "Size": [number_cell(row.size, 2) for row in rows],
-        "Gap": [gap_cell(row, metric) for row in rows],
+        "Gap": [gap_cell(row) for row in rows],
         "Seeds": [f"{row.done}/{row.wanted}" for row in rows],
     }
     return {heading: cells for heading, cells in columns.items() if any(cell != NOTHING for cell in cells)}

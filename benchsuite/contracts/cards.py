@@ -61,7 +61,7 @@ class Reported(Frozen):
     """One figure as its authors published it, shown on the board beside ours."""
 
     task: Name
-    """Name of our task that comes nearest to the paper's."""
+    """Name of our task, or group of tasks, that comes nearest to the paper's."""
     metric: Identifier
     value: float
     """In our task's unit for that metric (accuracy: per cent)."""
@@ -243,6 +243,8 @@ class TaskCard(Frozen):
     reference: Mapping[Kind, Name] = {}
     """For each factor, the method that differences and costs are taken against."""
     suites: tuple[Name, ...] = ()
+    group: Name | Literal[""] = ""
+    """Tasks that ask one question of several subjects share a group; boards show its mean, and then each task."""
     seeds: int = Field(default=10, ge=1)
     """How many seeds a run takes when its user names no number."""
 

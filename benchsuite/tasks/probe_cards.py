@@ -48,7 +48,9 @@ CHECKPOINT_FOLDER = "models"
 _LONGEST = 64 - len("trained-")
 
 
-def _card(name: str, summary: str, dataset: str, suites: tuple[str, ...], config: dict[str, Any]) -> TaskCard:
+def _card(
+    name: str, summary: str, dataset: str, suites: tuple[str, ...], config: dict[str, Any], group: str = ""
+) -> TaskCard:
     return TaskCard(
         name=name,
         target="benchsuite.tasks.probing:DeadDirection",
@@ -59,6 +61,7 @@ def _card(name: str, summary: str, dataset: str, suites: tuple[str, ...], config
         metrics=METRICS,
         config=config,
         reference={"probe": "covariance-svd"},
+        group=group,
         suites=suites,
         seeds=10,
     )
@@ -68,7 +71,7 @@ def _random(family: str, title: str, detail: str, kind: str) -> TaskCard:
     suites = ("quick", "standard", "full") if family in QUICK else ("standard", "full")
     summary = f"Dead directions after the {kind} of {title} ({detail}), random init with a perturbed scale"
     config = {"family": family} | ({"layers": FEWER_LAYERS[family]} if family in FEWER_LAYERS else {})
-    return _card(f"init-{family}", summary, "random-tokens", suites, config)
+    return _card(f"init-{family}", summary, "random-tokens", suites, config, group=f"init-{kind.lower()}")
 
 
 def _trained(folder: str, summary: str, suites: tuple[str, ...], tokens_per_width: int = 8) -> TaskCard:

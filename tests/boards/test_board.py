@@ -176,7 +176,7 @@ def test_a_sham_that_cannot_be_told_from_the_best_takes_all_ranks(desk):
     ranks, remarks = contest(desk, {"sham": 80.005}, {"high": 80.0, "low": 70.0})
     assert ranks == {"sham": None, "high": None, "low": None}
     (remark,) = remarks
-    assert remark.startswith("No ranks among INT8 methods: the best of them, high INT8, cannot be told from the sham")
+    assert remark.startswith("No ranks among INT8 methods: the best, high INT8, cannot be told from the sham")
 
 
 def test_a_sham_that_loses_has_no_rank_itself(desk):

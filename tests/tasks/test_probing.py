@@ -93,6 +93,8 @@ def test_nine_layer_norm_and_five_rms_norm_families_and_one_checkpoint():
     kinds = [FAMILIES[family].kind for family in families]
     assert (kinds.count("layer"), kinds.count("rms")) == (9, 5)
     assert {f for f, *_ in probe_cards.RMS_NORM} == {f for f in families if FAMILIES[f].kind == "rms"}
+    of_group = {task.config["family"]: task.group for task in probe_cards.TASKS if task.group}
+    assert of_group == {family: f"init-{FAMILIES[family].kind}norm" for family in families}
     # The all-ones control says nothing where there is no scale.
     assert all(FAMILIES[family].offset is not None for family in families)
 

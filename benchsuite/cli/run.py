@@ -96,7 +96,7 @@ def run(
     request = Request(plugins, tasks, suite, seeds)
     selected = select(catalogue, request)
     engine = make_executor(executor, catalogue, jobs=jobs, timeout=timeout)
-    _announce(selected)
+    _announce(selected, line_up=not plugins)
     store = read_store(out)
     places = _places(catalogue)
     if dry_run:
@@ -126,11 +126,13 @@ def _command(request: Request, jobs: int, executor: str) -> list[str]:
     return words + ([] if executor == "local" else ["--executor", executor])
 
 
-def _announce(selected: Sequence[Selected]) -> None:
+def _announce(selected: Sequence[Selected], line_up: bool) -> None:
     """Say at once what is going to happen: reading the first data set may take a while."""
     names = ", ".join(each.card.name for each in selected)
     noun = "task" if len(selected) == 1 else "tasks"
     click.echo(f"benchsuite: {len(selected)} {noun}: {common.printable(names)}", err=True)
+    if line_up:
+        click.echo("benchsuite: no method is named; each task takes those that it proposes", err=True)
     for each in selected:
         for kind, method in each.assumed.items():
             line = f"{each.card.name}: no {kind.replace('_', ' ')} is named; it takes its own, {method}"

@@ -242,6 +242,8 @@ class TaskCard(Frozen):
     """Whatever the target needs (backbone, recipe, setting). Part of the cell key: a change makes cells stale."""
     reference: Mapping[Kind, Name] = {}
     """For each factor, the method that differences and costs are taken against."""
+    line_up: tuple[Name, ...] = ()
+    """Methods that a run takes where its user names none: a few that show what the task is about, and run quickly."""
     suites: tuple[Name, ...] = ()
     group: Name | Literal[""] = ""
     """Tasks that ask one question of several subjects share a group; boards show its mean, and then each task."""

@@ -28,7 +28,7 @@ class Request:
     """What a run was asked to do."""
 
     plugins: tuple[str, ...]
-    """Specifications, see :mod:`benchsuite.engine.specs`."""
+    """Specifications, see :mod:`benchsuite.engine.specs`; none takes each task's own line-up."""
     tasks: tuple[str, ...] = ()
     """Names or globs; within the suite where one is named, within all tasks otherwise."""
     suite: str | None = None
@@ -67,26 +67,38 @@ def select(catalogue: Catalogue, request: Request) -> list[Selected]:
             none of the tasks.
         PluginError: a plugin that is needed is broken.
     """
-    if not request.plugins:
-        raise UsageError(
-            "no method is named", "Example: benchsuite run --plugin topgq; benchsuite list methods shows all"
-        )
     if request.seeds is not None and request.seeds < 1:
         raise UsageError(f"--seeds {request.seeds} leaves nothing to run", "Give a number from 1 on")
-    choices = choose(catalogue, request.plugins)
     cards = select_tasks(catalogue, request.tasks, request.suite)
+    if not request.plugins:
+        return [_selected(catalogue, card, _line_up(catalogue, card), request) for card in cards]
+    choices = choose(catalogue, request.plugins)
     _require_use_for_each(choices, cards)
-    return [
-        Selected(
-            card,
-            _combinations(catalogue, card, choices),
-            _seeds(card, request.seeds),
-            card.name in request.tasks,
-            _assumed(card, choices),
+    fitting = [card for card in cards if any(card.takes(choice.card) for choice in choices)]
+    return [_selected(catalogue, card, choices, request) for card in fitting]
+
+
+def _selected(catalogue: Catalogue, card: TaskCard, choices: Sequence[Choice], request: Request) -> Selected:
+    return Selected(
+        card,
+        _combinations(catalogue, card, choices),
+        _seeds(card, request.seeds),
+        card.name in request.tasks,
+        _assumed(card, choices),
+    )
+
+
+def _line_up(catalogue: Catalogue, card: TaskCard) -> list[Choice]:
+    """Return the methods that the task proposes, as far as there are plugins that offer them."""
+    # Not by name alone: a plugin may bear the name of one of its methods, and would stand for all of them.
+    here = [name for name in card.line_up if name in catalogue.methods]
+    choices = choose(catalogue, [f"{catalogue.plugin_of(name).name}/{name}" for name in here])
+    if not choices:
+        raise UsageError(
+            f"no method is named, and task {card.name!r} proposes none that is here",
+            "Name one with --plugin; benchsuite list methods shows all",
         )
-        for card in cards
-        if any(card.takes(choice.card) for choice in choices)
-    ]
+    return choices
 
 
 def select_tasks(catalogue: Catalogue, patterns: Sequence[str], suite: str | None) -> list[TaskCard]:

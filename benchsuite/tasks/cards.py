@@ -31,6 +31,7 @@ def _task(dataset: str, title: str, backbone: str) -> TaskCard:
         metrics=(ACCURACY,),
         config=resolved.model_dump(mode="json"),
         reference={"quantizer": "fp32"},
+        line_up=("topgq", "ptq-minmax"),
         suites=_suites(name, dataset),
         seeds=3 if dataset in BUNDLED else 10,
     )

@@ -14,6 +14,7 @@ CROSS_ENTROPY = Metric(name="cross_entropy", unit="nats", higher_is_better=False
 QUICK: dict[str, Any] = {
     "teacher": "train:quick",
     "corpus": "cpython-docs",
+    "passage": 160,
     "vocab": 512,
     "width": 64,
     "heads": 4,
@@ -85,6 +86,7 @@ def _task(
         metrics=(CROSS_ENTROPY,),
         config=config,
         reference={"norm_placement": "pre", "curriculum": "joint"},
+        line_up=("pre", "post", "joint", "grow"),
         suites=suites,
         seeds=seeds,
     )

@@ -61,6 +61,7 @@ def _card(
         metrics=METRICS,
         config=config,
         reference={"probe": "covariance-svd"},
+        line_up=("dead-direction", "gamma-direction", "ones-direction", "random-direction"),
         group=group,
         suites=suites,
         seeds=10,

@@ -51,6 +51,7 @@ def _task(name: str, of: _Kind, recipe: SelectionRecipe, suites: tuple[str, ...]
         ),
         config=recipe.model_dump(mode="json"),
         reference={"norm_placement": "layernorm"},
+        line_up=("postdeg", "postdeg-erased", "greedy-degree"),
         suites=suites,
         seeds=seeds,
     )

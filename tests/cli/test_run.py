@@ -133,7 +133,7 @@ def test_a_dry_run_shows_the_plan_and_runs_nothing(run, tmp_path):
         (["--plugin", "toy-good", "--task", "toy-absent"], "data set 'toy' is not here. Put it there"),
         (["--plugin", "toy-good", "--seeds", "0"], "Invalid value for '--seeds'"),
         (["--plugin", "toy-good", "--executor", "lokal"], "there is no executor 'lokal'. Did you mean 'local'"),
-        ([], "no method is named"),
+        (["--task", "toy-more"], "no method is named, and task 'toy-more' proposes none that is here"),
     ],
 )
 def test_what_cannot_be_run_is_one_line_and_exit_code_2(run, tmp_path, words, message):
@@ -318,7 +318,7 @@ def test_ctrl_c_and_sigterm_lose_nothing_and_exit_with_130(tmp_path, number):
 def test_the_first_line_comes_at_once(tmp_path):
     """Within two seconds of a process that would not start faster than that on a loaded machine: torch comes later."""
     code = "import sys; from benchsuite.cli.main import main; import benchsuite.cli.run as r\n"
-    code += "r._announce = lambda selected: sys.exit('torch' in sys.modules)\n"
+    code += "r._announce = lambda *_, **__: sys.exit('torch' in sys.modules)\n"
     code += f"main(['run', '--plugin', 'toy-good', '--task', 'toy-one', '--plugin-path', {str(TOY)!r}])"
     assert subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=False).returncode == 0
 

@@ -165,9 +165,21 @@ def test_a_method_that_fits_no_selected_task_is_refused(catalogue):
         select(catalogue, Request(("toy-good", "toy-probe"), ("toy-*",)))
 
 
-def test_a_request_without_a_method_or_seeds_is_refused(catalogue):
-    with pytest.raises(UsageError, match="no method is named"):
-        select(catalogue, Request(()))
+def test_without_a_method_each_task_takes_its_line_up(catalogue):
+    [one] = select(catalogue, Request((), ("toy-one",)))
+    assert combinations(one) == [
+        ("toy-reference",),
+        ("toy-good[bits=8,share=0.5]",),
+        ("toy-good[bits=4,share=0.5]",),
+    ]
+
+
+def test_a_task_without_a_line_up_that_is_here_needs_a_method(catalogue):
+    with pytest.raises(UsageError, match="no method is named, and task 'toy-more' proposes none that is here"):
+        select(catalogue, Request((), ("toy-one", "toy-more")))
+
+
+def test_a_request_without_seeds_is_refused(catalogue):
     with pytest.raises(UsageError, match="leaves nothing to run"):
         select(catalogue, Request(("toy-good",), seeds=0))
 

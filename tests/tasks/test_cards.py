@@ -20,7 +20,8 @@ HEAVY = ("torch", "numpy", "scipy", "pandas", "sklearn", "torch_geometric", "saf
 
 
 def test_every_data_set_meets_every_backbone():
-    names = {f"{dataset.name}-{backbone}" for dataset in DATASETS for backbone in RECIPES}
+    graphs = [dataset.name for dataset in DATASETS if ".text." not in dataset.target]
+    names = {f"{name}-{backbone}" for name in graphs for backbone in RECIPES}
     assert {task.name for task in TASKS} == names
     assert len(TASKS) == 20
 

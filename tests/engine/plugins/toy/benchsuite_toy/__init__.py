@@ -62,7 +62,15 @@ def benchsuite_tasks():
     one = {**shared, "factors": ("quantizer",), "reference": {"quantizer": "toy-reference"}}
     two = {**shared, "factors": ("norm_placement", "curriculum")}
     return [
-        TaskCard(name="toy-one", summary="Ten answers.", suites=("toy",), seeds=3, config={"answers": 10}, **one),
+        TaskCard(
+            name="toy-one",
+            summary="Ten answers.",
+            suites=("toy",),
+            line_up=("toy-good", "of-no-plugin"),
+            seeds=3,
+            config={"answers": 10},
+            **one,
+        ),
         TaskCard(name="toy-more", summary="Twenty answers.", suites=("toy",), seeds=2, config={"answers": 20}, **one),
         TaskCard(name="toy-absent", summary="No data.", suites=("gone",), config={"missing": True}, **one),
         TaskCard(

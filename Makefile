@@ -9,8 +9,9 @@ INSTALLED := $(VENV)/.installed
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
 
-quickstart: $(INSTALLED) ## set up, run TopGQ on the quick suite offline, show the board
-	$(BIN)/benchsuite run --plugin topgq --suite quick
+quickstart: $(INSTALLED) ## set up, run TopGQ and then the quick suite offline, show the boards of all four kinds
+	$(BIN)/benchsuite run --plugin topgq
+	$(BIN)/benchsuite run --suite quick
 
 install: $(INSTALLED) ## make the virtual environment and install into it
 

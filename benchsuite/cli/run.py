@@ -174,8 +174,9 @@ def _print_estimates(selected: Iterable[Selected]) -> None:
     for each in selected:
         estimate = getattr(load_task(each.card), "estimate", None)
         if estimate is not None:
-            cells = len(each.combinations) * len(each.seeds)
-            rows = [*estimate().items(), ("cells", f"{cells} ({len(each.combinations)} arms, {len(each.seeds)} seeds)")]
+            arms, seeds = len(each.combinations), len(each.seeds)
+            many = f"{arms} arms, {seeds} seed{'s' * (seeds > 1)}"
+            rows = [*estimate().items(), ("cells", f"{arms * seeds} ({many})")]
             common.print_table((each.card.name, "of a cell"), rows)
 
 

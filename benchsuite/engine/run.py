@@ -3,28 +3,25 @@
 from __future__ import annotations
 
 import contextlib
-import math
 from collections import Counter
 from collections.abc import Generator
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
-from benchsuite.contracts.task import CellInput, MethodSpec
-from benchsuite.engine.failures import describe, impersonal
-from benchsuite.engine.payload import Payload, unpack
-from benchsuite.errors import ProtocolError, StoreError
+from benchsuite.engine.failures import impersonal
+from benchsuite.engine.handover import fingerprints, make_payload, score
+from benchsuite.errors import StoreError
 from benchsuite.store.env import environment
-from benchsuite.store.records import CellRecord, EndLine, ErrorInfo, PlanLine, PluginSource
+from benchsuite.store.records import CellRecord, EndLine, PlanLine, PluginSource
 from benchsuite.store.writer import RunWriter, new_run_id, utc_now
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from benchsuite.contracts.cards import Kind
     from benchsuite.engine.cells import Cell
     from benchsuite.engine.executors import Executor
-    from benchsuite.engine.payload import Outcome
+    from benchsuite.engine.payload import Outcome, Payload
     from benchsuite.engine.plan import Planned
     from benchsuite.engine.prepare import Ready
     from benchsuite.engine.reporter import Reporter
@@ -154,7 +151,7 @@ class _Recorder:
             self._running[cell.id] = cell
             self.job.catalogue.call("benchsuite_cell_started", cell=cell.key())
             self.reporter.started(cell)
-            yield self._payload(cell)
+            yield make_payload(cell, self._ready[cell.task], self.job.catalogue, self.job.cache)
 
     def record(self, payload: Payload, outcome: Outcome) -> None:
         """Score an outcome, write its record and tell who wants to know."""
@@ -164,25 +161,11 @@ class _Recorder:
         self.reporter.finished(cell, record)
         self.job.catalogue.call("benchsuite_cell_finished", record=record.model_dump(mode="json", by_alias=True))
 
-    def _payload(self, cell: Cell) -> Payload:
-        ready = self._ready[cell.task]
-        methods: dict[Kind, MethodSpec] = {
-            kind: MethodSpec(ref.name, self.job.catalogue.method(ref.name).target, dict(ref.params), ref.version)
-            for kind, ref in cell.methods.items()
-        }
-        given = CellInput(ready.prepared.view, self.job.cache, cell.seed, methods, cell.device)
-        return Payload(cell.id, ready.selected.card, given, self._packages(cell))
-
-    def _packages(self, cell: Cell) -> dict[str, str]:
-        names = [cell.task, *(ref.name for ref in cell.methods.values())]
-        plugins = [self.job.catalogue.plugin_of(name) for name in names]
-        return {each.package: str(each.search_path.resolve()) for each in plugins if each.search_path is not None}
-
     def _record(self, cell: Cell, outcome: Outcome) -> CellRecord:
         status, error = outcome.status, outcome.error
         metrics: dict[str, float] = {}
         if status == "ok":
-            metrics, error = self._score(cell, outcome)
+            metrics, error = score(self._ready[cell.task], outcome)
             status = "ok" if error is None else "failed"
         output = outcome.output
         return CellRecord.model_validate(
@@ -195,6 +178,7 @@ class _Recorder:
                 "measurements": {} if output is None else dict(output.measurements),
                 "samples": {} if output is None else dict(output.samples),
                 "notes": {} if output is None else dict(output.notes),
+                "outputs": {} if output is None else fingerprints(output),
                 "nonfinite": {} if output is None else dict(output.nonfinite),
                 "plugins": {kind: self._source(ref.name) for kind, ref in cell.methods.items()},
                 "env": self._env,
@@ -205,33 +189,9 @@ class _Recorder:
             }
         )
 
-    def _score(self, cell: Cell, outcome: Outcome) -> tuple[dict[str, float], ErrorInfo | None]:
-        ready = self._ready[cell.task]
-        try:
-            if outcome.output is None:
-                raise ProtocolError("the executor returned no output of a cell that is ok")
-            scores = ready.task.score(ready.prepared, unpack(outcome.output))
-            return check_metrics(scores, [metric.name for metric in ready.selected.card.metrics]), None
-        except Exception as error:  # noqa: BLE001 - predictions are a method's, and may break any code that reads them
-            return {}, describe(error, "score")
-
     def _source(self, method: str) -> PluginSource:
         if method not in self._sources:
             plugin = self.job.catalogue.plugin_of(method)
             source = plugin.source_hash()
             self._sources[method] = PluginSource(plugin=plugin.name, version=plugin.version, source=source)
         return self._sources[method]
-
-
-def check_metrics(scores: Mapping[str, Any], names: Sequence[str]) -> dict[str, float]:
-    """Return one finite number for each of a card's metrics.
-
-    Raises:
-        ProtocolError: one is missing, unknown or not finite.
-    """
-    if set(scores) != set(names):
-        raise ProtocolError(f"the task scored {', '.join(sorted(scores))}; its card says {', '.join(sorted(names))}")
-    for name in names:
-        if not math.isfinite(scores[name]):
-            raise ProtocolError(f"metric {name!r} is {scores[name]}")
-    return {name: float(scores[name]) for name in names}

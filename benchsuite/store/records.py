@@ -154,6 +154,8 @@ class CellRecord(Line):
     samples: dict[str, list[float | None]] = {}
     """The repeated measurements behind a median."""
     notes: dict[str, JsonValue] = {}
+    outputs: dict[str, str] = {}
+    """By name, the first 16 hex digits of the SHA-256 of what the worker returned to be scored (an ``.npy`` file)."""
     nonfinite: dict[str, Nonfinite] = {}
     """What stands as null in ``measurements`` and ``samples`` though it was a number: its path, and which it was."""
     plugins: dict[str, PluginSource] = {}

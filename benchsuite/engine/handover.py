@@ -1,0 +1,81 @@
+"""Both ends of a worker: what the host hands over for a cell, and what it makes of the answer."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from typing import TYPE_CHECKING, Any
+
+from benchsuite.contracts.task import CellInput, MethodSpec
+from benchsuite.engine.failures import describe
+from benchsuite.engine.payload import Payload, unpack
+from benchsuite.errors import ProtocolError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from benchsuite.contracts.cards import Kind
+    from benchsuite.engine.cells import Cell
+    from benchsuite.engine.payload import Outcome, Output
+    from benchsuite.engine.prepare import Ready
+    from benchsuite.host import Catalogue
+    from benchsuite.store.records import ErrorInfo
+
+
+def make_payload(cell: Cell, ready: Ready, catalogue: Catalogue, cache: Path) -> Payload:
+    """Return all that a worker needs for ``cell``.
+
+    Args:
+        cell: one of the task's cells.
+        ready: the task, prepared.
+        catalogue: knows the methods' targets, and where their plugins lie.
+        cache: folder of the trained models.
+    """
+    methods: dict[Kind, MethodSpec] = {
+        kind: MethodSpec(ref.name, catalogue.method(ref.name).target, dict(ref.params), ref.version)
+        for kind, ref in cell.methods.items()
+    }
+    given = CellInput(ready.prepared.view, cache, cell.seed, methods, cell.device)
+    return Payload(cell.id, ready.selected.card, given, _packages(cell, catalogue))
+
+
+def _packages(cell: Cell, catalogue: Catalogue) -> dict[str, str]:
+    names = [cell.task, *(ref.name for ref in cell.methods.values())]
+    plugins = [catalogue.plugin_of(name) for name in names]
+    return {each.package: str(each.search_path.resolve()) for each in plugins if each.search_path is not None}
+
+
+def score(ready: Ready, outcome: Outcome) -> tuple[dict[str, float], ErrorInfo | None]:
+    """Return the metrics of a cell that is ok, or why its answer cannot be scored.
+
+    Args:
+        ready: the task; it holds the held-out labels.
+        outcome: what the executor returned, with status ok.
+    """
+    try:
+        if outcome.output is None:
+            raise ProtocolError("the executor returned no output of a cell that is ok")
+        scores = ready.task.score(ready.prepared, unpack(outcome.output))
+        return check_metrics(scores, [metric.name for metric in ready.selected.card.metrics]), None
+    except Exception as error:  # noqa: BLE001 - predictions are a method's, and may break any code that reads them
+        return {}, describe(error, "score")
+
+
+def fingerprints(output: Output) -> dict[str, str]:
+    """Return for each array that a worker returned the first 16 hex digits of its file's SHA-256."""
+    return {name: hashlib.sha256(data).hexdigest()[:16] for name, data in sorted(output.arrays.items())}
+
+
+def check_metrics(scores: Mapping[str, Any], names: Sequence[str]) -> dict[str, float]:
+    """Return one finite number for each of a card's metrics.
+
+    Raises:
+        ProtocolError: one is missing, unknown or not finite.
+    """
+    if set(scores) != set(names):
+        raise ProtocolError(f"the task scored {', '.join(sorted(scores))}; its card says {', '.join(sorted(names))}")
+    for name in names:
+        if not math.isfinite(scores[name]):
+            raise ProtocolError(f"metric {name!r} is {scores[name]}")
+    return {name: float(scores[name]) for name in names}

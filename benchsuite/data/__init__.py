@@ -14,12 +14,13 @@ if TYPE_CHECKING:
     from typing import Any
 
     from benchsuite.contracts.cards import DatasetCard
+    from benchsuite.data.text.corpus import Corpus
 
 __all__ = ["NodeDataset", "load", "read", "resolve"]
 
 
 def read(card: DatasetCard, root: Path | None) -> NodeDataset:
-    """Return the data set that ``card`` describes, validated.
+    """Return the graph that ``card`` describes, validated.
 
     Args:
         card: of the suite or of a plugin.
@@ -31,15 +32,21 @@ def read(card: DatasetCard, root: Path | None) -> NodeDataset:
     """
     from benchsuite.data.validate import validate
 
-    return validate(load(card, root))
-
-
-def load(card: DatasetCard, root: Path | None) -> NodeDataset:
-    """Return the data set as its target gives it, without validating the tensors. Raises as :func:`read`."""
-    dataset = resolve(card, card.target)(root)
+    dataset = load(card, root)
     if not isinstance(dataset, NodeDataset):
+        raise PluginError(f"data set {card.name!r} is text, and a graph is wanted", "Name another in the task's card")
+    return validate(dataset)
+
+
+def load(card: DatasetCard, root: Path | None) -> NodeDataset | Corpus:
+    """Return the graph or the corpus as its target gives it, without validating it. Raises as :func:`read`."""
+    from benchsuite.data.text.corpus import Corpus
+
+    dataset = resolve(card, card.target)(root)
+    if not isinstance(dataset, NodeDataset | Corpus):
         kind = type(dataset).__name__
-        raise PluginError(f"data set {card.name!r}: {card.target} returned {kind}, not NodeDataset", "Mend its plugin")
+        message = f"data set {card.name!r}: {card.target} returned {kind}, neither NodeDataset nor Corpus"
+        raise PluginError(message, "Mend its plugin")
     return dataset
 
 

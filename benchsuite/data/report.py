@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 from typing import TYPE_CHECKING
 
 import torch
@@ -11,9 +12,11 @@ from benchsuite.data.fetch import sha256
 from benchsuite.data.planetoid import FACTS, file_names, find
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from benchsuite.contracts.dataset import NodeDataset
+    from benchsuite.data.text.corpus import Corpus
 
 
 def describe(dataset: NodeDataset) -> list[tuple[str, str]]:
@@ -33,6 +36,37 @@ def describe(dataset: NodeDataset) -> list[tuple[str, str]]:
         ("homophily", f"{homophily(dataset):.3f} (share of edges that join nodes of one class)"),
         ("hash", dataset.content_hash()),
     ]
+
+
+def describe_corpus(corpus: Corpus) -> list[tuple[str, str]]:
+    """Return ``(heading, figures)`` lines for a corpus: documents, their lengths, bytes, hash."""
+    return [
+        ("training", _documents(corpus.documents)),
+        ("held out", _documents(corpus.held_out)),
+        ("hash", corpus.digest),
+    ]
+
+
+def _documents(texts: Sequence[str]) -> str:
+    lengths = sorted(map(len, texts))
+    size = sum(len(text.encode()) for text in texts)
+    middle = statistics.median_low(lengths)
+    return f"{len(texts):,} documents, {size:,} bytes; characters {lengths[0]:,} to {lengths[-1]:,}, median {middle:,}"
+
+
+def corpus_problems(corpus: Corpus) -> list[str]:
+    """Return one line for each thing that is wrong with a corpus; readers of the suite leave nothing to find."""
+    found = []
+    for name, texts in (("training", corpus.documents), ("held-out", corpus.held_out)):
+        if not texts:
+            found.append(f"it has no {name} document")
+        if empty := sum(not text.strip() for text in texts):
+            found.append(f"{empty:,} {name} documents are empty")
+        if twice := len(texts) - len(set(texts)):
+            found.append(f"{twice:,} {name} documents are there twice")
+    if leaked := len({*corpus.documents} & {*corpus.held_out}):
+        found.append(f"{leaked:,} documents are both trained on and held out")
+    return found
 
 
 def degrees(dataset: NodeDataset) -> str:

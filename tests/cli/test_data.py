@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from textwrap import dedent
 from typing import TYPE_CHECKING
@@ -87,6 +88,12 @@ class TestCheck:
         assert lines["degrees"].startswith("degrees    10 to ")
         assert len(lines["hash"].split()[1]) == 64
         assert out[-1] == "digits-knn is valid"
+
+    def test_prints_the_figures_of_a_corpus(self, data):
+        code, out, err = data("check", "cpython-docs")
+        assert (code, err) == (0, [])
+        assert [line.split("  ")[0] for line in out[:4]] == ["training", "held out", "hash", "licence"]
+        assert re.search(r"training   \d+ documents, \d{3},\d{3} bytes; characters \d+ to \d+, median \d+", out[0])
 
     def test_prints_one_line_for_each_problem(self, data, plugin):
         code, out, err = data("check", "odd", plugin=plugin)

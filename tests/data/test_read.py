@@ -17,7 +17,11 @@ def card(target: str, name: str = "mine") -> DatasetCard:
     return DatasetCard(name=name, target=target, summary="A data set.", licence="MIT", source="Here")
 
 
-@pytest.mark.parametrize("known", [c for c in DATASETS if c.bundled], ids=lambda c: c.name)
+TEXT = [c for c in DATASETS if ".text." in c.target]
+GRAPHS = [c for c in DATASETS if c not in TEXT]
+
+
+@pytest.mark.parametrize("known", [c for c in GRAPHS if c.bundled], ids=lambda c: c.name)
 def test_bundled_data_sets_need_no_root(known):
     dataset = read(known, None)
     assert isinstance(dataset, NodeDataset)
@@ -28,8 +32,15 @@ def test_bundled_data_sets_need_no_root(known):
 @pytest.mark.parametrize("known", [c for c in DATASETS if not c.bundled], ids=lambda c: c.name)
 def test_the_others_say_what_they_need(known):
     with pytest.raises(MissingDataError, match="BENCHSUITE_DATA is not set") as caught:
-        read(known, None)
-    assert f"benchsuite data fetch {known.name}" in caught.value.mend
+        load(known, None)
+    assert (f"benchsuite data fetch {known.name}" if known.fetch else f"text/{known.name}") in caught.value.mend
+
+
+def test_text_is_loaded_and_is_no_graph():
+    corpus = load(next(c for c in TEXT if c.bundled), None)
+    assert len(corpus.documents) > len(corpus.held_out) > 0
+    with pytest.raises(PluginError, match="'cpython-docs' is text, and a graph is wanted"):
+        read(next(c for c in TEXT if c.bundled), None)
 
 
 @pytest.mark.parametrize("target", ["no.such.module:f", "benchsuite.data:no_such_function"])
@@ -39,7 +50,7 @@ def test_a_target_that_is_not_there(target):
 
 
 def test_a_target_that_returns_something_else():
-    with pytest.raises(PluginError, match="returned bool, not NodeDataset"):
+    with pytest.raises(PluginError, match="returned bool, neither NodeDataset nor Corpus"):
         read(card("os.path:isabs"), "/")
 
 

@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchsuite.data.cards import DATASETS
+from benchsuite.data.report import corpus_problems
 from benchsuite.data.text import CORPORA, read_corpus
-from benchsuite.data.text.corpus import make_corpus, passages, split
+from benchsuite.data.text.corpus import Corpus, make_corpus, passages, split
 from benchsuite.errors import MissingDataError, UsageError
 
 
@@ -167,3 +168,14 @@ def test_every_corpus_has_a_card_that_names_its_reader():
     targets = {card.name: card.target for card in DATASETS if card.name in CORPORA}
     readers = {name: f"{reader.__module__}:{reader.__name__}" for name, reader in CORPORA.items()}
     assert targets == readers
+
+
+def test_what_is_wrong_with_a_corpus_is_told():
+    corpus = Corpus("mine", ("one", "one", " ", "two"), ("two",), "0" * 64)
+    assert corpus_problems(corpus) == [
+        "1 training documents are empty",
+        "1 training documents are there twice",
+        "1 documents are both trained on and held out",
+    ]
+    assert corpus_problems(Corpus("mine", ("one",), (), "0" * 64)) == ["it has no held-out document"]
+    assert corpus_problems(make_corpus("mine", ["one", "two"], ["three", "two"])) == []

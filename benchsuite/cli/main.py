@@ -42,6 +42,8 @@ COMMANDS: dict[str, Entry] = {
     "list": Entry("benchsuite.cli.list_:list_", "List methods, tasks, suites, plugins or data sets."),
     "show": Entry("benchsuite.cli.show:show", "Show all there is to know about one of them."),
     "leaderboard": Entry("benchsuite.cli.leaderboard:leaderboard", "Make the boards from the records."),
+    "explain": Entry("benchsuite.cli.explain:explain", "Print all that stands behind one recorded number."),
+    "reproduce": Entry("benchsuite.cli.reproduce:reproduce", "Run one recorded cell again, and compare."),
     "data": Entry("benchsuite.cli.data:data", "Download and check data sets."),
     "new": Entry("benchsuite.cli.new:new", "Start a plugin of your own."),
     "check": Entry("benchsuite.cli.check:check", "Check a plugin against its contract."),

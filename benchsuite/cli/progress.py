@@ -67,6 +67,9 @@ class PlainReporter:
         counts: Counter[str] = Counter(each.state for each in plan)
         parts = [f"{counts[state]} {word}" for state, word in _STATES.items() if counts[state]]
         self._print(f"{len(plan)} cells: {', '.join(parts)}{self._eta()}")
+        stale = Counter(each.reason for each in plan if each.state == "stale")
+        for reason, number in sorted(stale.items()):
+            self._print(f"stale: {reason}: {number} cells", style="yellow")
         for reason in sorted({each.reason for each in plan if each.state == "done" and each.reason}):
             self._print(f"note: {reason}: --force runs it again", style="yellow")
 
@@ -99,7 +102,7 @@ class PlainReporter:
         self.console.print(printable(line), style=style, soft_wrap=True)
 
 
-_STATES = {"done": "done", "todo": "to do", "stale": "stale, to do again"}
+_STATES = {"done": "done", "todo": "to do", "stale": "stale, to do again", "left": "left as they failed"}
 
 
 class LiveReporter(PlainReporter):

@@ -11,6 +11,7 @@ import click
 
 from benchsuite.cli import common
 from benchsuite.cli.config import config_option
+from benchsuite.errors import UsageError, near
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -26,6 +27,22 @@ if TYPE_CHECKING:
 
 EXIT_SOME_FAILED = 1
 EXIT_INTERRUPTED = 130
+
+
+#: How an attempt may have ended without a result.
+_ENDS = ("failed", "timeout", "oom", "crashed", "interrupted")
+
+
+def _statuses(_ctx: click.Context, _option: click.Parameter, text: str | None) -> frozenset[str] | None:
+    if text is None:
+        return None
+    named = [word.strip() for word in text.split(",")]
+    if named == ["none"]:
+        return frozenset()
+    for word in named:
+        if word not in _ENDS:
+            raise UsageError(f"--retry takes no {word!r}", near(word, (*_ENDS, "none")))
+    return frozenset(named)
 
 
 @click.command(short_help="Run methods on tasks, record what happens, show the board.")
@@ -60,6 +77,12 @@ EXIT_INTERRUPTED = 130
 @click.option("--dry-run", is_flag=True, help="Show what is done, to do and stale, and run nothing.")
 @click.option("--force", is_flag=True, help="Run again what is done.")
 @click.option(
+    "--retry",
+    metavar="STATUS,...",
+    callback=_statuses,
+    help="Of what failed before, try again only what ended so: failed, timeout, oom, crashed; or none.  [default: all]",
+)
+@click.option(
     "--executor", default="local", show_default=True, metavar="NAME", help="local, inline (debugging), or a plugin's."
 )
 @common.out_option
@@ -74,6 +97,7 @@ def run(
     timeout: float,
     dry_run: bool,
     force: bool,
+    retry: frozenset[str] | None,
     executor: str,
     out: Path,
     host: HostOptions,
@@ -105,7 +129,7 @@ def run(
         from benchsuite.engine.prepare import prepare
 
         ready, skipped = prepare(selected, places, reporter)
-        plan = _plan(ready, store, catalogue, force)
+        plan = _plan(ready, store, catalogue, force, retry)
         if not dry_run:
             job = Job(ready, plan, engine, catalogue, out, places.cache, skipped, _command(request, jobs, executor))
             summary = run_job(job, reporter)
@@ -153,11 +177,13 @@ def _reporter(selected: Iterable[Selected], store: Store, jobs: int) -> Any:
     return make_reporter(common.console(stderr=True), Durations(store.cells), jobs, digits)
 
 
-def _plan(ready: Sequence[Ready], store: Store, catalogue: Catalogue, force: bool) -> list[Planned]:
+def _plan(
+    ready: Sequence[Ready], store: Store, catalogue: Catalogue, force: bool, retry: frozenset[str] | None
+) -> list[Planned]:
     from benchsuite.engine.plan import make_plan
 
     cells = [cell for each in ready for cell in each.cells]
-    return make_plan(cells, store.latest(), _sources(cells, catalogue), force)
+    return make_plan(cells, store.latest(), _sources(cells, catalogue), force, retry)
 
 
 def _sources(cells: Iterable[Any], catalogue: Catalogue) -> Mapping[str, str]:
@@ -184,12 +210,12 @@ def _print_plan(plan: Sequence[Planned]) -> None:
     rows: dict[tuple[str, str], list[Planned]] = {}
     for each in plan:
         rows.setdefault((each.cell.task, each.cell.label), []).append(each)
-    columns = ("Task", "Method", "Cells", "Done", "To do", "Stale", "Why")
+    columns = ("Task", "Method", "Cells", "Done", "To do", "Stale", "Left", "Why")
     common.print_table(columns, [(*name, *_tally(cells)) for name, cells in rows.items()])
 
 
 def _tally(cells: Sequence[Planned]) -> tuple[str, ...]:
-    counts = [sum(each.state == state for each in cells) for state in ("done", "todo", "stale")]
+    counts = [sum(each.state == state for each in cells) for state in ("done", "todo", "stale", "left")]
     reasons = dict.fromkeys(each.reason for each in cells if each.reason)
     return (str(len(cells)), *map(str, counts), "; ".join(reasons))
 
@@ -217,6 +243,8 @@ def _conclude(summary: Summary, catalogue: Catalogue, out: Path, tasks: Sequence
 def _last_line(summary: Summary, pages: Sequence[Path]) -> str:
     parts = [f"{count} {status}" for status, count in summary.counts.items()]
     parts += [f"{summary.done_before} done before"] if summary.done_before else []
+    left = summary.planned - summary.done_before - sum(summary.counts.values())
+    parts += [f"{left} left as they failed"] if left else []
     parts += [f"left out: {', '.join(summary.skipped)}"] if summary.skipped else []
     where = f"; boards: {', '.join(str(page) for page in pages if page.suffix == '.md')}" if pages else ""
     return common.printable(f"benchsuite: {', '.join(parts)}{where}")

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, Literal
 from benchsuite.store.records import canonical
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
     from benchsuite.engine.cells import Cell
     from benchsuite.store.records import CellKey, CellRecord
 
-State = Literal["done", "todo", "stale"]
+State = Literal["done", "todo", "stale", "left"]
 
 
 @dataclass(frozen=True)
@@ -22,14 +22,15 @@ class Planned:
 
     cell: Cell
     state: State
-    """``stale`` cells are to do as well: there is an ok record of them, made under other conditions."""
+    """``stale`` cells are to do as well: there is an ok record of them, made under other conditions. ``left`` cells
+    have failed before and are not tried again."""
     reason: str = ""
     """What changed, how the last attempt ended, or what to know about a cell that is done."""
 
     @property
     def runs(self) -> bool:
         """Whether the cell is to be run."""
-        return self.state != "done"
+        return self.state in ("todo", "stale")
 
 
 def make_plan(
@@ -37,6 +38,7 @@ def make_plan(
     latest: Mapping[str, CellRecord],
     sources: Mapping[str, str] | None = None,
     force: bool = False,
+    retry: Collection[str] | None = None,
 ) -> list[Planned]:
     """Say for each cell whether it is to be run.
 
@@ -49,10 +51,12 @@ def make_plan(
         sources: by method, the hash of its plugin's code today. A done cell whose code has changed since under one
             version stays done, and its reason says so.
         force: run the cells that are done too.
+        retry: statuses; of the cells without a result those whose last attempt ended so are tried again, the others are
+            left. None tries all of them.
     """
     others = _by_identity(latest.values())
     unique = {cell.id: cell for cell in cells}
-    plan = [_place(cell, latest.get(cell.id), others) for cell in unique.values()]
+    plan = [_place(cell, latest.get(cell.id), others, retry) for cell in unique.values()]
     if force:
         return [replace(each, state="todo", reason="forced") if each.state == "done" else each for each in plan]
     return [_remark(each, latest, sources or {}) for each in plan]
@@ -72,11 +76,14 @@ def _remark(planned: Planned, latest: Mapping[str, CellRecord], sources: Mapping
     return replace(planned, reason=f"the code of {', '.join(changed)} changed since, its version did not")
 
 
-def _place(cell: Cell, record: CellRecord | None, others: Mapping[str, list[CellRecord]]) -> Planned:
+def _place(
+    cell: Cell, record: CellRecord | None, others: Mapping[str, list[CellRecord]], retry: Collection[str] | None
+) -> Planned:
     if record is not None and record.status == "ok":
         return Planned(cell, "done")
     if record is not None:
-        return Planned(cell, "todo", _last_attempt(record))
+        again = retry is None or record.status in retry
+        return Planned(cell, "todo" if again else "left", _last_attempt(record))
     rivals = others.get(_identity(cell.key()), [])
     if rivals:
         newest = max(rivals, key=lambda rival: rival.started)

@@ -76,7 +76,7 @@ def run(job: Job, reporter: Reporter) -> Summary:
     """
     reporter.planned(job.plan)
     todo = [planned.cell for planned in job.plan if planned.runs]
-    done = len(job.plan) - len(todo)
+    done = sum(planned.state == "done" for planned in job.plan)
     if not todo:
         return Summary(None, "finished", len(job.plan), done, skipped=job.skipped)
     with RunWriter(job.out, new_run_id()) as writer:
@@ -128,7 +128,7 @@ class _Recorder:
         provenance = self.job.catalogue.call("benchsuite_environment")
         env = environment({plugin: list(map(str, lines)) for plugin, lines in provenance})
         self._env = self.writer.append(env).hash
-        done = [planned.cell.id for planned in self.job.plan if not planned.runs]
+        done = [planned.cell.id for planned in self.job.plan if planned.state == "done"]
         self.writer.append(
             PlanLine(
                 run=self.writer.run,

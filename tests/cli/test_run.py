@@ -89,6 +89,21 @@ def test_the_default_executor_is_a_worker_process(run, tmp_path):
     assert {r.notes["pid"] for r in cells(tmp_path) if r.notes}.isdisjoint({os.getpid()})
 
 
+def test_retry_chooses_among_what_failed_and_leaves_the_rest(run, tmp_path):
+    words = ("--plugin", "toy-bad[how=raise|memory]", "--task", "toy-one", "--seeds", "1")
+    code, _, err = run(*words)
+    assert code == 1
+    assert "1 failed, 1 ok, 1 oom" in err.splitlines()[-1]
+    code, _, err = run(*words, "--retry", "oom")
+    assert code == 1
+    assert "3 cells: 1 done, 1 to do, 1 left as they failed" in err
+    assert err.splitlines()[-1].startswith("benchsuite: 1 oom, 1 done before, 1 left as they failed;")
+    code, _, err = run(*words, "--retry", "none")
+    assert (code, len(cells(tmp_path))) == (1, 4)
+    assert "3 cells: 1 done, 2 left as they failed" in err
+    assert run(*words, "--retry", "failed,ooom")[2] == ("benchsuite: --retry takes no 'ooom'. Did you mean 'oom'?\n")
+
+
 def test_a_dry_run_shows_the_plan_and_runs_nothing(run, tmp_path):
     run("--plugin", "toy-good[bits=4]", "--task", "toy-one", "--seeds", "2")
     run("--plugin", "toy-bad", "--task", "toy-one", "--seeds", "1")
@@ -105,7 +120,7 @@ def test_a_dry_run_shows_the_plan_and_runs_nothing(run, tmp_path):
     assert done.returncode == 0
     rows = [re.split(r"  +", line.strip()) for line in done.stdout.splitlines()]
     assert rows == [
-        ["Task", "Method", "Cells", "Done", "To do", "Stale", "Why"],
+        ["Task", "Method", "Cells", "Done", "To do", "Stale", "Left", "Why"],
         [
             "toy-one",
             "toy-reference",
@@ -113,10 +128,11 @@ def test_a_dry_run_shows_the_plan_and_runs_nothing(run, tmp_path):
             "2",
             "1",
             "0",
+            "0",
             "the code of toy-reference changed since, its version did not",
         ],
-        ["toy-one", "toy-good[bits=4]", "3", "0", "1", "2", "method toy-good is version 2, was 1"],
-        ["toy-one", "toy-bad", "3", "0", "3", "0", "failed before: this method cannot count"],
+        ["toy-one", "toy-good[bits=4]", "3", "0", "1", "2", "0", "method toy-good is version 2, was 1"],
+        ["toy-one", "toy-bad", "3", "0", "3", "0", "0", "failed before: this method cannot count"],
     ]
     assert len(cells(tmp_path)) == before
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
 
 @click.group()
 def data() -> None:
-    """Download and check data sets (the folder is the variable BENCHSUITE_DATA)."""
+    """Download, import and check data sets (the folder is the variable BENCHSUITE_DATA)."""
 
 
 @data.command()
@@ -38,6 +40,33 @@ def fetch(name: str, host: HostOptions) -> None:
         raise UsageError(f"data set {name!r} has no download", f"Put its files into BENCHSUITE_DATA{wanted}")
     with _progress():
         resolve(card, card.fetch)(data_root())
+
+
+@data.command(name="import")
+@click.argument("path", type=click.Path(path_type=Path))
+@click.option("--name", metavar="NAME", help="What to call it; else as the archive is called.")
+@click.option("--member", metavar="MEMBER", help="Which checkpoint, where the archive holds several.")
+@click.option("--force", is_flag=True, help="Replace one of that name.")
+def import_(path: Path, name: str | None, member: str | None, force: bool) -> None:
+    """Bring the trained checkpoint in PATH below BENCHSUITE_DATA/models.
+
+    PATH is a wheel, a zip, a tar or a folder that holds config.json beside *.safetensors, or a .gguf file. The probes
+    then have a task for it. Nothing in PATH is run or unpickled.
+    """
+    from benchsuite.errors import MissingDataError, UsageError
+    from benchsuite.models.zoo.importing import import_checkpoint
+    from benchsuite.tasks.probe_cards import slug
+
+    root = data_root()
+    if root is None:
+        raise MissingDataError("there is no data folder to import into", "Set BENCHSUITE_DATA to one")
+    called = slug(name or re.split(r"-\d|\.(?:zip|whl|tar|tgz)", path.name)[0])
+    if not called:
+        raise UsageError(f"{name or path.name!r} makes no name", "Choose one with --name: letters and digits")
+    with _progress():
+        target = import_checkpoint(path, root, called, member, force)
+    click.echo(f"{printable(str(target))} is there. Its task:")
+    click.echo(f"benchsuite run --plugin dead-direction --plugin probe-controls --task trained-{called}")
 
 
 @data.command()
@@ -79,14 +108,15 @@ def _check(card: DatasetCard) -> list[str]:
 
 @contextmanager
 def _progress() -> Iterator[None]:
-    """Print what downloads log at level INFO as lines on stderr."""
+    """Print what downloads and copies log at level INFO as lines on stderr."""
     import logging
 
     class Lines(logging.Handler):
         def emit(self, record: logging.LogRecord) -> None:
             click.echo(printable(record.getMessage()), err=True)
 
-    logger, lines, before = logging.getLogger("benchsuite.data"), Lines(), logging.getLogger("benchsuite.data").level
+    logger, lines = logging.getLogger("benchsuite"), Lines()
+    before = logger.level
     logger.addHandler(lines)
     logger.setLevel(logging.INFO)
     try:

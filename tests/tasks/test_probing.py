@@ -157,7 +157,7 @@ def test_the_inverse_scale_is_right(setting):
     assert output.measurements["tokens"] == 8 * 16
     assert output.measurements["cost_ratio"] > 0
     assert output.notes["found"] == {"path": "transformer.ln_f", "evidence": "output", "kind": "layer"}
-    assert output.notes["deterministic"] is True
+    assert output.notes["determinism"]["class"] == "bitwise"
 
 
 def test_the_scale_itself_and_a_denial_are_wrong(setting):
@@ -229,7 +229,7 @@ def test_a_method_s_own_stream_is_the_same_in_every_call(setting):
         return Reading("parameters", {subject.final_norm().path: row}, present=True)
 
     output = setting.run(draw)
-    assert output.notes["deterministic"] is True
+    assert output.notes["determinism"]["class"] == "bitwise"
     assert np.array_equal(output.predictions["basis"], setting.run(draw).predictions["basis"])
     assert not np.array_equal(output.predictions["basis"], setting.run(draw, seed=1).predictions["basis"])
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -12,6 +12,7 @@ from benchsuite.contracts.task import CellOutput
 from benchsuite.errors import ProtocolError
 from benchsuite.models.student import StudentShape, build_student
 from benchsuite.tasks.containment import contained
+from benchsuite.tasks.determinism import determinism
 from benchsuite.tasks.distillation.accounting import account
 from benchsuite.tasks.distillation.diagnostics import examine
 from benchsuite.tasks.distillation.evaluation import HeldOut, evaluate
@@ -39,6 +40,8 @@ if TYPE_CHECKING:
 
 #: Digits behind the point of a loss in a curve: finer ones are noise, and a record is for git.
 DIGITS = 4
+#: Steps that are repeated to see whether they give the same bits.
+SHORT = 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +79,11 @@ class Bench:
 
     @cached_property
     def student(self) -> Student:
-        """The student of the cell's placement, untrained."""
+        """The student that is trained."""
+        return self.untrained()
+
+    def untrained(self) -> Student:
+        """Return the student of the cell's placement, untrained."""
         config, teacher = self.config, self.teacher
         with contained(derive(self.cell.seed, "global"), self.device):
             stack = _call(self.cell.methods["norm_placement"].make(), "stack", config.layers)
@@ -111,6 +118,17 @@ class Bench:
             if number < len(self.legs) - 1:
                 between.append(self.evaluate(leg.phase.active).mean)
         return traces, between
+
+    def _determinism(self) -> dict[str, JsonValue]:
+        first = self.legs[0]
+        leg = replace(first, batches=first.batches[:SHORT], tokens=first.tokens[:SHORT])
+
+        def segment() -> list[Tensor]:
+            student = self.untrained()
+            Trainer(student, self._teach, self.opened.training, self.config, self.cell.seed, self.device).run(leg, 0)
+            return list(student.state_dict().values())
+
+        return determinism(segment, f"{leg.steps} steps of training")
 
     def _teach(self, batch: Batch) -> Tensor:
         return self.teacher.logits(batch.tokens, batch.mask)
@@ -163,6 +181,7 @@ class Bench:
             "teacher": {"name": self.teacher.name, "digest": self.teacher.digest},
             "held_out_documents": len(self.opened.held_out),
             "training": TRAINING_VERSION,
+            "determinism": self._determinism(),
         }
 
 

@@ -12,11 +12,15 @@ import torch
 from benchsuite.contracts.norm_placement import NodeRanking
 from benchsuite.contracts.task import CellOutput
 from benchsuite.models.selection import build_model, degrees, place
+from benchsuite.tasks.determinism import determinism
 from benchsuite.tasks.seeds import derive
 from benchsuite.tasks.selection.checks import check_method, check_scales, check_scores
 from benchsuite.tasks.selection.training import loss_of, train
 from benchsuite.tasks.timing import TIMING, interleave
 from benchsuite.tasks.view import own_copy
+
+#: Steps of training that are repeated to see whether they give the same bits.
+SHORT = 2
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -75,12 +79,14 @@ class Bench:
             predictions={"scores": scores.cpu().numpy()},
             measurements=_costs(timing),
             samples={"cost_ratio": list(timing.ratios)},
-            notes={"timing": TIMING},
+            notes={
+                "determinism": determinism(lambda: [method.rank(test, self.recipe.goal)], "the whole ranking"),
+                "timing": TIMING,
+            },
         )
 
     def _placed(self, method: NodeScale) -> CellOutput:
-        generator = torch.Generator().manual_seed(derive(self.cell.seed, "method"))
-        model = place(self.initial_model(), method, generator).to(self.device)
+        model = self._model(method)
         val = self.view.val.graph.fresh()
         check_scales(model, val)
         started = time.perf_counter()
@@ -95,8 +101,29 @@ class Bench:
                 predictions={"scores": scores.cpu().numpy()},
                 measurements={**_costs(timing), **self._about(model, val), "training_seconds": seconds},
                 samples={"cost_ratio": list(timing.ratios)},
-                notes={**_told(course), "slot": method.slot, "timing": TIMING},
+                notes={
+                    **_told(course),
+                    "slot": method.slot,
+                    "determinism": self._determinism(method),
+                    "timing": TIMING,
+                },
             )
+
+    def _model(self, method: NodeScale) -> SelectionModel:
+        generator = torch.Generator().manual_seed(derive(self.cell.seed, "method"))
+        return place(self.initial_model(), method, generator).to(self.device)
+
+    @torch.enable_grad()
+    def _determinism(self, method: NodeScale) -> dict[str, Any]:
+        lessons = self.view.lessons(self.recipe.group)[:SHORT]
+        recipe = self.recipe.model_copy(update={"epochs": 1})
+
+        def segment() -> list[Tensor]:
+            model = self._model(method)
+            train(model, lessons, recipe, derive(self.cell.seed, "order"))
+            return list(model.state_dict().values())
+
+        return determinism(segment, f"{len(lessons)} steps of training")
 
     def _time(self, forward: Callable[[Graph], Tensor]) -> Timing[None]:
         """Time one pass over the validation graphs; what a model keeps of a graph is there from the first pass on."""

@@ -7,10 +7,11 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from benchsuite.boards.counted import Counted, count
-from benchsuite.boards.falsifiers import Verdict, verdicts
+from benchsuite.boards.falsifiers import verdicts
 from benchsuite.boards.groups import overview
 from benchsuite.boards.ranking import order, ranked
-from benchsuite.boards.rows import Field, Row, make_row, record_frame, samples_of
+from benchsuite.boards.rows import Field, make_row, record_frame, samples_of
+from benchsuite.boards.taskboard import TaskBoard
 from benchsuite.contracts.cards import Metric
 
 if TYPE_CHECKING:
@@ -23,36 +24,6 @@ if TYPE_CHECKING:
     from benchsuite.host import Catalogue
     from benchsuite.store import Store
     from benchsuite.store.records import CellRecord
-
-
-@dataclass(frozen=True)
-class TaskBoard:
-    """One task of a board."""
-
-    name: str
-    card: TaskCard | None
-    """None where no plugin offers the task any more."""
-    protocol: str
-    metrics: tuple[Metric, ...]
-    """The first is the one that ranks."""
-    seeds: tuple[int, ...]
-    """All seeds that any row has a record of."""
-    rows: tuple[Row, ...]
-    """The reference first, then by bit-width and value."""
-    remarks: tuple[str, ...]
-    """Why there are no differences, or a group has no ranks; plain text."""
-    verdicts: tuple[Verdict, ...] = ()
-    """What the falsifiers on the methods' cards say."""
-
-    @property
-    def metric(self) -> Metric:
-        """The metric that ranks."""
-        return self.metrics[0]
-
-    @property
-    def reference(self) -> Row | None:
-        """The reference's row (on the CPU where there are several), or None."""
-        return next((row for row in self.rows if row.reference), None)
 
 
 @dataclass(frozen=True)

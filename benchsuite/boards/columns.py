@@ -12,8 +12,9 @@ from benchsuite.boards.rows import STEADY
 from benchsuite.boards.statistics import estimate
 
 if TYPE_CHECKING:
-    from benchsuite.boards.board import Board, TaskBoard
+    from benchsuite.boards.board import Board
     from benchsuite.boards.rows import Published, Row
+    from benchsuite.boards.taskboard import TaskBoard
     from benchsuite.contracts.cards import Metric
     from benchsuite.host import Catalogue
 

@@ -12,8 +12,9 @@ from benchsuite.boards.matrix import make_matrix
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from benchsuite.boards.board import Board, TaskBoard
+    from benchsuite.boards.board import Board
     from benchsuite.boards.rows import Row
+    from benchsuite.boards.taskboard import TaskBoard
     from benchsuite.host import Catalogue
 
 #: The samples that a curve is made of: a loss, and what was spent until then in two units.

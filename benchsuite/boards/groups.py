@@ -14,8 +14,8 @@ from benchsuite.boards.statistics import estimate
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from benchsuite.boards.board import TaskBoard
     from benchsuite.boards.statistics import Sample
+    from benchsuite.boards.taskboard import TaskBoard
 
 
 def overview(tasks: Sequence[TaskBoard]) -> tuple[TaskBoard, ...]:

@@ -19,9 +19,9 @@ from benchsuite.boards.statistics import estimate
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from benchsuite.boards.board import TaskBoard
     from benchsuite.boards.rows import Row
     from benchsuite.boards.statistics import Estimate, Sample
+    from benchsuite.boards.taskboard import TaskBoard
     from benchsuite.contracts.cards import Kind, MethodCard, Reported, TaskCard
     from benchsuite.host import Catalogue
 

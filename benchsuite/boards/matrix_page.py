@@ -12,9 +12,9 @@ from benchsuite.boards.statistics import estimate
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from benchsuite.boards.board import TaskBoard
     from benchsuite.boards.matrix import Arm, Contrast, Matrix
     from benchsuite.boards.rows import Row
+    from benchsuite.boards.taskboard import TaskBoard
     from benchsuite.contracts.cards import Kind
     from benchsuite.host import Catalogue
 

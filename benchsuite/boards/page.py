@@ -14,9 +14,10 @@ from benchsuite.boards.provenance import provenance, spans
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from benchsuite.boards.board import Board, TaskBoard
+    from benchsuite.boards.board import Board
     from benchsuite.boards.columns import Extra
     from benchsuite.boards.rows import Row
+    from benchsuite.boards.taskboard import TaskBoard
     from benchsuite.contracts.cards import Kind
     from benchsuite.host import Catalogue
     from benchsuite.store import Store

@@ -22,8 +22,9 @@ if TYPE_CHECKING:
     import numpy as np
     from matplotlib.axes import Axes
 
-    from benchsuite.boards.board import Board, TaskBoard
+    from benchsuite.boards.board import Board
     from benchsuite.boards.points import Point
+    from benchsuite.boards.taskboard import TaskBoard
 
 #: Ten colours that stay apart under the common colour-vision deficiencies (Petroff 2021, arXiv 2107.02270).
 PALETTE = (

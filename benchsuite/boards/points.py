@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from benchsuite.boards.board import Board, TaskBoard
+    from benchsuite.boards.board import Board
     from benchsuite.boards.statistics import Estimate
+    from benchsuite.boards.taskboard import TaskBoard
 
 #: Where a difference lies farther from zero than this, the axis is logarithmic beyond one point.
 LINEAR_UP_TO = 5.0

@@ -27,10 +27,10 @@ from benchsuite.contracts.cards import KINDS
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-    from benchsuite.boards.board import TaskBoard
     from benchsuite.boards.falsifiers import Fires, Verdict
     from benchsuite.boards.rows import Row
     from benchsuite.boards.statistics import Estimate
+    from benchsuite.boards.taskboard import TaskBoard
     from benchsuite.contracts.cards import Metric
     from benchsuite.host import Catalogue
     from benchsuite.store import Store

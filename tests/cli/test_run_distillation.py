@@ -30,8 +30,8 @@ def test_a_curriculum_alone_takes_the_tasks_own_placement_and_says_so(run):
     code, out, err = run("--task", "distill-quick", "--plugin", "grow", "--seeds", "3")
     assert code == 0
     assert "benchsuite: distill-quick: no norm placement is named; it takes its own, pre" in err.splitlines()
-    assert rows(out, "distill-quick  pre x joint") == [["3", "0", "3", "0"]]
-    assert rows(out, "distill-quick  pre x grow") == [["3", "0", "3", "0"]]
+    assert rows(out, "distill-quick  pre x joint") == [["3", "0", "3", "0", "0"]]
+    assert rows(out, "distill-quick  pre x grow") == [["3", "0", "3", "0", "0"]]
     assert "post" not in out
 
 
@@ -55,4 +55,4 @@ def test_a_dry_run_tells_what_the_published_setting_takes_though_its_data_is_not
     lines = {line[:21].strip(): line[21:].strip() for line in out.splitlines()}
     assert lines["tokens of a phase"] == "3.11 B (50,000 steps)"
     assert lines["memory of weights"].endswith("GiB with gradients and moments")
-    assert lines["cells"] == "4 (4 arms, 1 seeds)"
+    assert lines["cells"] == "4 (4 arms, 1 seed)"

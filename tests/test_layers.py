@@ -26,18 +26,20 @@ ALLOWED: dict[str, set[str]] = {
     "models": {"caching", "contracts", "errors"},
     "tasks": {"caching", "contracts", "data", "errors", "models", "plugin"},
     "store": {"contracts", "errors"},
-    "engine": {"contracts", "data", "errors", "host", "models", "store", "tasks"},
+    "engine": {"caching", "contracts", "data", "errors", "host", "models", "store", "tasks"},
+    "executors": {"engine", "errors", "store"},
     "boards": {"contracts", "errors", "host", "store", "tasks"},
     "testing": {"boards", "contracts", "data", "engine", "errors", "host", "models", "plugin", "store", "tasks"},
     "cli": {"boards", "contracts", "data", "engine", "errors", "host", "models", "plugin", "store", "tasks", "testing"},
 }
 
 #: What a plugin may import of the suite; its tests may use the test kit besides.
-PLUGIN_ALLOWED = {"plugin", "models"}
-PLUGIN_TESTS_ALLOWED = {"plugin", "models", "testing"}
+PLUGIN_ALLOWED = {"executors", "plugin", "models"}
+PLUGIN_TESTS_ALLOWED = {"executors", "plugin", "models", "testing"}
 
 #: Seconds of import each, or a network thread.
 HEAVY = {"matplotlib", "numpy", "ogb", "pandas", "scipy", "sklearn", "torch", "torch_geometric", "transformers"}
+HEAVY |= {"ray", "submitit"}
 #: What ``--help`` needs none of.
 NOT_FOR_HELP = HEAVY | {"logging", "platformdirs", "pluggy", "pydantic", "rich"}
 

@@ -83,7 +83,11 @@ def _statuses(_ctx: click.Context, _option: click.Parameter, text: str | None) -
     help="Of what failed before, try again only what ended so: failed, timeout, oom, crashed; or none.  [default: all]",
 )
 @click.option(
-    "--executor", default="local", show_default=True, metavar="NAME", help="local, inline (debugging), or a plugin's."
+    "--executor",
+    default="local",
+    show_default=True,
+    metavar="NAME[OPTION=VALUE,...]",
+    help="local, inline (debugging), ray, slurm, or another plugin's.",
 )
 @common.out_option
 @config_option

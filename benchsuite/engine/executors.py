@@ -6,21 +6,39 @@ cells run, and nothing waits in a queue while a worker could be stopped.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
+from pydantic import BaseModel, ConfigDict, ValidationError
+
 from benchsuite.engine.local import LocalExecutor
+from benchsuite.engine.payload import Outcome
 from benchsuite.engine.worker import run_cell
 from benchsuite.errors import UsageError, near
+from benchsuite.store.records import ErrorInfo
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from benchsuite.engine.payload import Outcome, Payload
+    from typing_extensions import Self
+
+    from benchsuite.engine.payload import Payload
     from benchsuite.host import Catalogue
+    from benchsuite.store.records import Status
 
-__all__ = ["EXECUTORS", "Executor", "InlineExecutor", "LocalExecutor", "make_executor"]
+__all__ = [
+    "EXECUTORS",
+    "Executor",
+    "ExecutorOptions",
+    "InlineExecutor",
+    "LocalExecutor",
+    "make_executor",
+    "stopped",
+]
 
 EXECUTORS = ("local", "inline")
+
+_SPEC = re.compile(r"(?P<name>[^\[\]\s]+)\s*(?:\[(?P<inside>[^\[\]]*)\])?")
 
 
 @runtime_checkable
@@ -51,23 +69,98 @@ class InlineExecutor:
             yield payload, replace(run_cell(payload), alone=True)
 
 
-def make_executor(name: str, catalogue: Catalogue, *, jobs: int, timeout: float | None) -> Executor:
-    """Return the executor called ``name``: one of :data:`EXECUTORS`, or a plugin's.
+class ExecutorOptions(BaseModel):
+    """Base of a plugin's executor's options: what stands in the brackets of ``--executor 'NAME[option=value]'``.
+
+    A subclass adds fields. Values arrive as text and are turned into the fields' types.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    jobs: int = 1
+    """Cells that may run at the same time."""
+    timeout: float | None = None
+    """Seconds that a cell may take; None for no limit."""
+
+    @classmethod
+    def read(cls, name: str, options: Mapping[str, Any]) -> Self:
+        """Return the options of executor ``name``, checked.
+
+        Raises:
+            UsageError: one does not exist or has a wrong value.
+        """
+        try:
+            return cls.model_validate(dict(options))
+        except ValidationError as error:
+            first = error.errors()[0]
+            option = ".".join(map(str, first["loc"]))
+            known = [each for each in cls.model_fields if each not in ("jobs", "timeout")]
+            if first["type"] == "extra_forbidden":
+                raise UsageError(f"executor {name!r} has no option {option!r}", near(option, known)) from error
+            message = f"executor {name!r} cannot have {option}={first['input']!r}: {first['msg']}"
+            raise UsageError(message, f"Its options: {', '.join(known)}") from error
+
+
+def stopped(status: Status, kind: str, message: str, started: str, seconds: float, tail: Sequence[str] = ()) -> Outcome:
+    """Return the outcome of a cell that did not live to answer.
 
     Args:
-        name: what the user named.
-        catalogue: asked through the hook ``benchsuite_executor``, with ``jobs`` and ``timeout`` as options.
+        status: what became of it.
+        kind: name of what happened, as an exception's class.
+        message: one line for the record.
+        started: ISO 8601, UTC.
+        seconds: from then until it was given up.
+        tail: last lines of what it printed.
+    """
+    error = ErrorInfo(phase="worker", type=kind, message=message, tail=list(tail))
+    return Outcome(status, started, seconds, error=error)
+
+
+def make_executor(spec: str, catalogue: Catalogue, *, jobs: int, timeout: float | None) -> Executor:
+    """Return the executor that the user named: one of :data:`EXECUTORS`, or a plugin's.
+
+    A plugin's executor that has a method ``check()`` is asked at once whether it can run here.
+
+    Args:
+        spec: ``NAME`` or ``NAME[option=value,...]``.
+        catalogue: asked through the hook ``benchsuite_executor``, with ``jobs``, ``timeout`` and what stands in the
+            brackets as options.
         jobs: cells that may run at the same time.
         timeout: seconds that a cell may take; None for no limit.
 
     Raises:
-        UsageError: nobody knows the name, two plugins claim it, or what a plugin returned cannot run cells.
+        UsageError: nobody knows the name, two plugins claim it, what a plugin returned cannot run cells, or its
+            ``check()`` says no.
     """
+    name, given = _taken_apart(spec)
+    if name in EXECUTORS and given:
+        raise UsageError(f"executor {name!r} has no options", "Leave the brackets out")
     if name == "local":
         return LocalExecutor(jobs=jobs, timeout=timeout)
     if name == "inline":
         return InlineExecutor()
-    options: dict[str, Any] = {"jobs": jobs, "timeout": timeout}
+    executor = _offered(name, catalogue, {**given, "jobs": jobs, "timeout": timeout})
+    check = getattr(executor, "check", None)
+    if callable(check):
+        check()
+    return executor
+
+
+def _taken_apart(spec: str) -> tuple[str, dict[str, str]]:
+    match = _SPEC.fullmatch(spec.strip())
+    if match is None:
+        raise UsageError(f"--executor {spec!r} cannot be read", "Write NAME or NAME[option=value,option=value]")
+    options: dict[str, str] = {}
+    for part in filter(None, map(str.strip, (match["inside"] or "").split(","))):
+        option, _, value = (piece.strip() for piece in part.partition("="))
+        if not (option and value) or option in {*options, "jobs", "timeout"}:
+            mend = "Write each option once, as option=value; --jobs and --timeout are options of the run"
+            raise UsageError(f"--executor {spec!r}: {part!r} cannot be read", mend)
+        options[option] = value
+    return match["name"], options
+
+
+def _offered(name: str, catalogue: Catalogue, options: dict[str, Any]) -> Executor:
     offers = catalogue.call("benchsuite_executor", name=name, options=options)
     found = {plugin: offer for plugin, offer in offers if offer is not None}
     if not found:

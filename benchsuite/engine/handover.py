@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import math
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from benchsuite.contracts.task import CellInput, MethodSpec
 from benchsuite.engine.failures import describe
 from benchsuite.engine.payload import Payload, unpack
 from benchsuite.errors import ProtocolError
+from benchsuite.store.records import PluginSource
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from benchsuite.engine.payload import Outcome, Output
     from benchsuite.engine.prepare import Ready
     from benchsuite.host import Catalogue
+    from benchsuite.host.info import PluginInfo
     from benchsuite.store.records import ErrorInfo
 
 
@@ -37,13 +40,18 @@ def make_payload(cell: Cell, ready: Ready, catalogue: Catalogue, cache: Path) ->
         for kind, ref in cell.methods.items()
     }
     given = CellInput(ready.prepared.view, cache, cell.seed, methods, cell.device)
-    return Payload(cell.id, ready.selected.card, given, _packages(cell, catalogue))
+    plugins = _plugins(cell, catalogue)
+    packages = {each.package: str(each.search_path.resolve()) for each in plugins if each.search_path is not None}
+    return Payload(cell.id, ready.selected.card, given, packages, {each.package: _source(each) for each in plugins})
 
 
-def _packages(cell: Cell, catalogue: Catalogue) -> dict[str, str]:
-    names = [cell.task, *(ref.name for ref in cell.methods.values())]
-    plugins = [catalogue.plugin_of(name) for name in names]
-    return {each.package: str(each.search_path.resolve()) for each in plugins if each.search_path is not None}
+def _plugins(cell: Cell, catalogue: Catalogue) -> list[PluginInfo]:
+    return [catalogue.plugin_of(name) for name in (cell.task, *(ref.name for ref in cell.methods.values()))]
+
+
+@lru_cache(maxsize=256)
+def _source(plugin: PluginInfo) -> PluginSource:
+    return PluginSource(plugin=plugin.name, version=plugin.version, source=plugin.source_hash())
 
 
 def score(ready: Ready, outcome: Outcome) -> tuple[dict[str, float], ErrorInfo | None]:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from benchsuite.contracts.cards import TaskCard
     from benchsuite.contracts.task import CellInput
+    from benchsuite.store.records import EnvLine, PluginSource
 
 #: A line of the store is for people and for git. What is longer does not belong into a record.
 LONGEST_NOTES = 64 * 1024
@@ -33,6 +34,8 @@ class Payload:
     input: CellInput
     packages: Mapping[str, str] = field(default_factory=dict)
     """Top-level packages that are not on the worker's path, and for each the folder in which it lies."""
+    sources: Mapping[str, PluginSource] = field(default_factory=dict)
+    """By top-level package, the plugins that the cell needs: who runs it elsewhere must have the same code."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +65,8 @@ class Outcome:
     """True where the executor knows that no other cell of this run ran at the same time."""
     spans: Mapping[str, float] = field(default_factory=dict)
     """Seconds of the worker's own steps: ``load`` and ``pack``."""
+    env: EnvLine | None = None
+    """What the cell ran on, where that may differ from what the host runs on."""
 
 
 def pack(output: object) -> Output:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from benchsuite.engine.prepare import Ready
     from benchsuite.engine.reporter import Reporter
     from benchsuite.host import Catalogue
+    from benchsuite.store.records import EnvLine
 
 End = Literal["finished", "interrupted", "stopped"]
 
@@ -122,12 +123,13 @@ class _Recorder:
         self._running: dict[str, Cell] = {}
         self._sources: dict[str, PluginSource] = {}
         self._env = ""
+        self._envs: set[str] = set()
 
     def open(self, todo: Sequence[Cell]) -> None:
         """Write the lines that come before the cells."""
         provenance = self.job.catalogue.call("benchsuite_environment")
         env = environment({plugin: list(map(str, lines)) for plugin, lines in provenance})
-        self._env = self.writer.append(env).hash
+        self._env = self._known(env)
         done = [planned.cell.id for planned in self.job.plan if planned.state == "done"]
         self.writer.append(
             PlanLine(
@@ -181,13 +183,20 @@ class _Recorder:
                 "outputs": {} if output is None else fingerprints(output),
                 "nonfinite": {} if output is None else dict(output.nonfinite),
                 "plugins": {kind: self._source(ref.name) for kind, ref in cell.methods.items()},
-                "env": self._env,
+                "env": self._env if outcome.env is None else self._known(outcome.env),
                 "error": error,
                 "started": outcome.started,
                 "seconds": round(outcome.seconds, 6),
                 "alone": outcome.alone,
             }
         )
+
+    def _known(self, env: EnvLine) -> str:
+        """Write an environment where it is new, and return its hash."""
+        sealed = env.sealed()
+        if sealed.hash not in self._envs:
+            self._envs.add(self.writer.append(sealed).hash)
+        return sealed.hash
 
     def _source(self, method: str) -> PluginSource:
         if method not in self._sources:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import benchsuite
 from benchsuite.errors import UsageError
 from benchsuite.host import HostOptions, load_catalogue
+from benchsuite.host.loading import SPECS
 from benchsuite.testing.findings import finding
 
 if sys.version_info >= (3, 11):
@@ -150,8 +151,11 @@ def card_module_is_light(folder: PluginFolder) -> None:
 
 
 def cards_load(folder: PluginFolder) -> str:
-    """The host loads the plugin, and it offers at least one method with a valid card."""
+    """The host loads the plugin, and it offers at least one method with a valid card, or has another hook."""
     info, methods = folder.load()
+    others = sorted(vars(sys.modules[info.module]).keys() & SPECS.keys() - {"benchsuite_methods"})
+    if not methods and others:
+        return "hooks: " + ", ".join(others)
     if not methods:
         mend = "Return its MethodCard from the hook benchsuite_methods"
         raise finding(f"plugin {info.name!r} offers no method", "at least one", mend)

@@ -9,6 +9,7 @@ import pytest
 
 from benchsuite.contracts.task import Places
 from benchsuite.engine.executors import InlineExecutor, LocalExecutor
+from benchsuite.engine.handover import make_payload
 from benchsuite.engine.plan import make_plan
 from benchsuite.engine.prepare import prepare
 from benchsuite.engine.reporter import Silent
@@ -82,3 +83,15 @@ def engine(catalogue, tmp_path):
 @pytest.fixture
 def local(catalogue, tmp_path):
     return Engine(catalogue, tmp_path, LocalExecutor(jobs=1, timeout=60))
+
+
+@pytest.fixture
+def payloads(engine):
+    """Payloads of a method's cells, and before them the reference's, of one seed of a toy task."""
+
+    def make(*plugins):
+        ready, _ = engine.ready(*plugins, tasks=("toy-one",), seeds=1)
+        cache = engine.folder / "cache"
+        return [make_payload(cell, each, engine.catalogue, cache) for each in ready for cell in each.cells]
+
+    return make

@@ -67,7 +67,8 @@ def _figure(panels: Sequence[tuple[str, Sequence[Curve]]]) -> Figure:
         shown = str(seeds[0]) if len(seeds) == 1 else f"{seeds[0]}-{seeds[-1]}"
         axes[0].set_title(f"{plain(name)}, mean of {shown} seed{'' if shown == '1' else 's'}", loc="left")
         axes[0].set_ylabel("Training loss (nats)")
-        for curve in found:
+        # The longest first: a shorter one that begins like it would lie hidden below.
+        for curve in sorted(found, key=lambda curve: -curve.steps[-1]):
             look: dict[str, Any] = {"color": colours[curve.second], "linestyle": lines[curve.first], "linewidth": 1.3}
             look |= {"marker": "o", "markersize": 4, "markevery": list(curve.appends)}
             axes[0].plot(curve.steps, curve.loss, **look)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ByteSize, ConfigDict, Field, ValidationError
 
 from benchsuite.engine.local import LocalExecutor
 from benchsuite.engine.payload import Outcome
@@ -101,6 +101,13 @@ class ExecutorOptions(BaseModel):
             raise UsageError(message, f"Its options: {', '.join(known)}") from error
 
 
+class LocalOptions(ExecutorOptions):
+    """Options of the local executor."""
+
+    memory: ByteSize | None = Field(None, ge=2**28)
+    """What a worker may allocate, e.g. ``4GiB``; None for no limit. Below 256 MiB nothing can be imported."""
+
+
 def stopped(status: Status, kind: str, message: str, started: str, seconds: float, tail: Sequence[str] = ()) -> Outcome:
     """Return the outcome of a cell that did not live to answer.
 
@@ -133,13 +140,15 @@ def make_executor(spec: str, catalogue: Catalogue, *, jobs: int, timeout: float 
             ``check()`` says no.
     """
     name, given = _taken_apart(spec)
-    if name in EXECUTORS and given:
-        raise UsageError(f"executor {name!r} has no options", "Leave the brackets out")
-    if name == "local":
-        return LocalExecutor(jobs=jobs, timeout=timeout)
+    if name == "inline" and given:
+        raise UsageError("executor 'inline' has no options", "Leave the brackets out")
     if name == "inline":
         return InlineExecutor()
-    executor = _offered(name, catalogue, {**given, "jobs": jobs, "timeout": timeout})
+    options = {**given, "jobs": jobs, "timeout": timeout}
+    if name == "local":
+        local = LocalOptions.read(name, options)
+        return LocalExecutor(jobs=local.jobs, timeout=local.timeout, memory=local.memory)
+    executor = _offered(name, catalogue, options)
     check = getattr(executor, "check", None)
     if callable(check):
         check()

@@ -25,11 +25,20 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pebble import ProcessExpired, ProcessPool
+from pebble import CONSTS, ProcessExpired, ProcessPool
 
 from benchsuite.engine.failures import printed
 from benchsuite.engine.payload import Outcome
-from benchsuite.engine.processes import Death, alive, death, kill_group, oom_kills, sigint_blocked
+from benchsuite.engine.processes import (
+    Death,
+    alive,
+    death,
+    descendants,
+    kill,
+    kill_group,
+    oom_kills,
+    sigint_blocked,
+)
 from benchsuite.engine.worker import initialize, run_in_worker
 from benchsuite.store.records import ErrorInfo
 from benchsuite.store.writer import utc_now
@@ -37,10 +46,19 @@ from benchsuite.store.writer import utc_now
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    import psutil
+
     from benchsuite.engine.payload import Payload
 
 #: Seconds between two looks at the workers.
 WATCH = 0.25
+
+#: Seconds between two looks at the processes below them.
+KIN = 1.0
+
+#: Seconds that a worker has after SIGTERM to end by itself; then it is killed.
+GRACE = 10.0
+CONSTS.term_timeout = GRACE
 
 #: Bytes of printed text after which a log starts anew.
 LONGEST_LOG = 8 * 1024 * 1024
@@ -61,6 +79,12 @@ class _Flight:
     oom_kills: int = field(default_factory=oom_kills)
     missed: bool = False
     """Its worker was gone at the last look."""
+    kin: set[psutil.Process] = field(default_factory=set)
+    """What was seen below its worker: a process that cut itself loose outlives the worker's group."""
+    looked: float = 0.0
+    """When that was, by the clock."""
+    again: bool = False
+    """It ended before its first step, and is worth another attempt."""
 
 
 class LocalExecutor:
@@ -69,16 +93,18 @@ class LocalExecutor:
     Args:
         jobs: number of workers.
         timeout: seconds that a cell may take, imports included; None for no limit.
+        memory: bytes that a worker may allocate; None for no limit.
     """
 
-    def __init__(self, jobs: int = 1, timeout: float | None = None) -> None:
+    def __init__(self, jobs: int = 1, timeout: float | None = None, memory: int | None = None) -> None:
         self.jobs = jobs
         self.timeout = timeout
+        self.memory = memory
 
     def run(self, payloads: Iterable[Payload]) -> Iterator[tuple[Payload, Outcome]]:
         """Yield each payload with what became of it, in the order in which cells finish."""
         scratch = Path(tempfile.mkdtemp(prefix="benchsuite-"))
-        workers = _Workers(self.jobs, self.timeout, scratch)
+        workers = _Workers(self.jobs, self.timeout, self.memory, scratch)
         try:
             yield from _drive(iter(payloads), workers, self.jobs)
         finally:
@@ -88,7 +114,7 @@ class LocalExecutor:
 
 def _drive(source: Iterator[Payload], workers: _Workers, jobs: int) -> Iterator[tuple[Payload, Outcome]]:
     while True:
-        while len(workers.flights) < jobs and (payload := next(source, None)) is not None:
+        while workers.ready and len(workers.flights) < jobs and (payload := next(source, None)) is not None:
             workers.start(_Flight(payload))
         if not workers.flights:
             return
@@ -98,19 +124,22 @@ def _drive(source: Iterator[Payload], workers: _Workers, jobs: int) -> Iterator[
 class _Workers:
     """The pool and the cells that are running in it."""
 
-    def __init__(self, jobs: int, timeout: float | None, scratch: Path) -> None:
+    def __init__(self, jobs: int, timeout: float | None, memory: int | None, scratch: Path) -> None:
         self.jobs = jobs
         self.timeout = timeout
+        self.memory = memory
         self.scratch = scratch
         self.flights: dict[Future[Outcome], _Flight] = {}
         self._groups: set[int] = set()
+        self._worn = False
         self._pool = self._new_pool()
 
     def start(self, flight: _Flight) -> None:
         """Hand a cell to the pool."""
         for other in self.flights.values():
             flight.alone = other.alone = False
-        self._file(flight, "pid").unlink(missing_ok=True)
+        for suffix in ("pid", "begun"):
+            self._file(flight, suffix).unlink(missing_ok=True)
         try:
             future = self._schedule(flight.payload)
         except RuntimeError as error:  # a worker died since the last cell, and pebble gave the pool up
@@ -123,10 +152,12 @@ class _Workers:
         done, _ = wait(self.flights, timeout=WATCH, return_when=FIRST_COMPLETED)
         ended = [self._land(future) for future in done]
         landed = [(flight.payload, outcome) for flight, outcome in ended if outcome is not None]
-        lost = [flight for flight, outcome in ended if outcome is None]
+        lost = [flight for flight, outcome in ended if outcome is None and not flight.again]
+        self._retry(flight for flight, _ in ended if flight.again)
         if lost or not self._pool.active:
             return landed + self._start_again(lost)
         self._cut_logs()
+        self._look_below()
         return landed + self._vanished()
 
     def stop(self) -> None:
@@ -138,8 +169,17 @@ class _Workers:
         self._groups.clear()
         self._pool.join()
 
+    @property
+    def ready(self) -> bool:
+        """Whether a cell may be started: not while others still run beside a worker that is worn."""
+        if self._worn and not self.flights:
+            self.stop()
+            self._pool, self._worn = self._new_pool(), False
+        return not self._worn
+
     def _new_pool(self) -> Any:
-        return ProcessPool(self.jobs, initializer=initialize, initargs=(os.getpid(),), context=get_context("spawn"))
+        arguments = (os.getpid(), self.memory)
+        return ProcessPool(self.jobs, initializer=initialize, initargs=arguments, context=get_context("spawn"))
 
     def _schedule(self, payload: Payload) -> Future[Outcome]:
         with sigint_blocked():
@@ -147,13 +187,15 @@ class _Workers:
         return future
 
     def _land(self, future: Future[Outcome]) -> tuple[_Flight, Outcome | None]:
-        """Take a cell that has ended off the list; its outcome is None where the pool broke under it."""
+        """Take a cell that has ended off the list; its outcome is None where it is to be started again."""
         flight = self.flights.pop(future)
         pid = self._pid(flight)
         if pid is not None:
             self._groups.add(pid)
         try:
-            return flight, replace(future.result(), alone=flight.alone)
+            outcome = future.result()
+            self._worn |= outcome.worn
+            return flight, replace(outcome, alone=flight.alone, attempts=flight.attempt)
         except TimeoutError:
             end = Death("timeout", "Timeout", f"it ran longer than {self.timeout:g} s")
         except ProcessExpired as error:
@@ -164,13 +206,18 @@ class _Workers:
             return flight, None
         if pid is not None:
             kill_group(pid)
+        kill(flight.kin)
+        if end.status == "crashed" and flight.attempt == 1 and not self._file(flight, "begun").exists():
+            # Before the method had its job: the machine may be to blame, and nothing was done yet.
+            flight.again = True
+            return flight, None
         return flight, self._stopped(flight, end)
 
     def _stopped(self, flight: _Flight, end: Death) -> Outcome:
         tail = printed(self._file(flight, "log"))
         error = ErrorInfo(phase="worker", type=end.type, message=end.message, tail=tail)
         seconds = time.perf_counter() - flight.clock
-        return Outcome(end.status, flight.started, seconds, error=error, alone=flight.alone)
+        return Outcome(end.status, flight.started, seconds, error=error, alone=flight.alone, attempts=flight.attempt)
 
     def _start_again(self, lost: list[_Flight]) -> list[tuple[Payload, Outcome]]:
         """Replace a broken pool and start what was running again; return the cells for which that is no use."""
@@ -194,8 +241,21 @@ class _Workers:
             if gone and flight.missed and future.cancel():
                 _, outcome = self._land(future)
                 ended += [(flight.payload, outcome)] if outcome is not None else []
+                self._retry([flight] if flight.again else [])
             flight.missed = gone
         return ended
+
+    def _retry(self, flights: Iterable[_Flight]) -> None:
+        for flight in flights:
+            self.start(_Flight(flight.payload, flight.attempt + 1))
+
+    def _look_below(self) -> None:
+        """Remember what cells have started."""
+        now = time.perf_counter()
+        for flight in self.flights.values():
+            pid = self._pid(flight)
+            if pid is not None and now - flight.looked >= KIN:
+                flight.looked, flight.kin = now, flight.kin | descendants(pid)
 
     def _cut_logs(self) -> None:
         for flight in self.flights.values():

@@ -65,6 +65,10 @@ class Outcome:
     """True where the executor knows that no other cell of this run ran at the same time."""
     spans: Mapping[str, float] = field(default_factory=dict)
     """Seconds of the worker's own steps: ``load`` and ``pack``."""
+    worn: bool = False
+    """True where the worker must not be used again: the cell left something in it that cannot be undone."""
+    attempts: int = 1
+    """How often the cell was started."""
     env: EnvLine | None = None
     """What the cell ran on, where that may differ from what the host runs on."""
 

@@ -8,8 +8,10 @@ import signal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import psutil
+
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from benchsuite.store.records import Status
 
@@ -48,12 +50,33 @@ def oom_kills() -> int:
 
 def alive(pid: int) -> bool:
     """Whether the process runs; one that has ended and was not yet collected does not."""
-    import psutil
-
     try:
         return bool(psutil.Process(pid).status() != psutil.STATUS_ZOMBIE)
     except psutil.NoSuchProcess:
         return False
+
+
+def descendants(pid: int) -> set[psutil.Process]:
+    """Return the processes below ``pid``, Python's own tracker of shared resources left out."""
+    with contextlib.suppress(psutil.Error):
+        return {each for each in psutil.Process(pid).children(recursive=True) if not _is_tracker(each)}
+    return set()
+
+
+def _is_tracker(process: psutil.Process) -> bool:
+    with contextlib.suppress(psutil.Error):
+        return "multiprocessing.resource_tracker" in " ".join(process.cmdline())
+    return False
+
+
+def kill(processes: Iterable[psutil.Process]) -> None:
+    """Kill processes and wait until they are gone; one that was given another's number since is left alone."""
+    found = list(processes)
+    for process in found:
+        with contextlib.suppress(psutil.Error):
+            process.kill()
+    if found:
+        psutil.wait_procs(found, timeout=1)
 
 
 def kill_group(leader: int) -> None:

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from pydantic import JsonValue
+
     from benchsuite.engine.cells import Cell
     from benchsuite.engine.executors import Executor
     from benchsuite.engine.payload import Outcome, Payload
@@ -80,7 +82,7 @@ def run(job: Job, reporter: Reporter) -> Summary:
     done = sum(planned.state == "done" for planned in job.plan)
     if not todo:
         return Summary(None, "finished", len(job.plan), done, skipped=job.skipped)
-    with RunWriter(job.out, new_run_id()) as writer:
+    with RunWriter(job.out, new_run_id(job.out)) as writer:
         recorder = _Recorder(job, writer, reporter)
         recorder.open(todo)
         status = _execute(job, recorder, todo)
@@ -179,7 +181,7 @@ class _Recorder:
                 "metrics": metrics,
                 "measurements": {} if output is None else dict(output.measurements),
                 "samples": {} if output is None else dict(output.samples),
-                "notes": {} if output is None else dict(output.notes),
+                "notes": {**({} if output is None else output.notes), **_attempts(outcome)},
                 "outputs": {} if output is None else fingerprints(output),
                 "nonfinite": {} if output is None else dict(output.nonfinite),
                 "plugins": {kind: self._source(ref.name) for kind, ref in cell.methods.items()},
@@ -204,3 +206,8 @@ class _Recorder:
             source = plugin.source_hash()
             self._sources[method] = PluginSource(plugin=plugin.name, version=plugin.version, source=source)
         return self._sources[method]
+
+
+def _attempts(outcome: Outcome) -> dict[str, JsonValue]:
+    """Mark a cell that was started more than once."""
+    return {"attempts": outcome.attempts} if outcome.attempts > 1 else {}

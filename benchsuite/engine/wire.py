@@ -86,6 +86,8 @@ class _Outcome(_Strict):
     error: ErrorInfo | None
     alone: bool
     spans: dict[str, float]
+    worn: bool
+    attempts: int
     env: EnvLine | None
 
 

@@ -11,6 +11,7 @@ import importlib
 import importlib.machinery
 import importlib.util
 import os
+import resource
 import signal
 import sys
 import threading
@@ -20,10 +21,13 @@ from typing import TYPE_CHECKING, Any
 
 from benchsuite.engine.failures import describe, printed, status_of
 from benchsuite.engine.payload import Outcome, Output, pack
+from benchsuite.engine.process_state import preserved
+from benchsuite.engine.processes import descendants, kill
 from benchsuite.store.env import THREADS
 from benchsuite.store.writer import utc_now
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from benchsuite.contracts.task import Task
@@ -33,35 +37,48 @@ if TYPE_CHECKING:
 _THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS")
 
 
-def initialize(host: int) -> None:
+def initialize(host: int, memory: int | None = None) -> None:
     """Prepare a fresh worker process: a session of its own, one thread, an end when the host ends.
 
     Args:
         host: the host's process id.
+        memory: bytes that it may allocate; None for no limit.
     """
     # A session of its own: Ctrl-C at the terminal reaches the host alone, and whatever a method starts can be
     # stopped together with the worker.
     os.setsid()
     _die_with(host)
+    _adopt_orphans()
+    if memory is not None:
+        # Of what a process allocates, not of what it maps: models in files and the stacks of threads do not count.
+        resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
     faulthandler.enable(file=2, all_threads=False)
     for variable in _THREAD_VARIABLES:
         os.environ[variable] = str(THREADS)
 
 
-def run_cell(payload: Payload) -> Outcome:
+def run_cell(payload: Payload, begun: Callable[[], object] = lambda: None) -> Outcome:
     """Run one cell and return what became of it; raises nothing but KeyboardInterrupt.
 
-    A method's SystemExit is a failure of its cell like any other exception.
+    A method's SystemExit is a failure of its cell like any other exception. What it does to the state that all code of
+    a process shares is undone.
+
+    Args:
+        payload: the cell.
+        begun: called when everything is imported, and the method is about to get its job.
     """
     started, clock = utc_now(), time.perf_counter()
     phase = "load"
     try:
-        task = _load(payload)
-        loaded = time.perf_counter()
-        phase = "run"
-        raw = task.run(payload.input)
-        ran = time.perf_counter()
-        output: Output = pack(raw)
+        task = _load_task(payload)
+        with preserved():
+            _load_methods(payload)
+            loaded = time.perf_counter()
+            phase = "run"
+            begun()
+            raw = task.run(payload.input)
+            ran = time.perf_counter()
+            output: Output = pack(raw)
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # noqa: BLE001 - a method may raise anything, and costs its own cell alone
@@ -74,30 +91,38 @@ def run_in_worker(payload: Payload, scratch: Path) -> Outcome:
     """Run one cell in a worker process of the pool.
 
     Writes the process id to ``<scratch>/<cell>.pid`` and everything that the cell prints to ``<scratch>/<cell>.log``,
-    where the host finds both if the process does not live to answer.
+    where the host finds both if the process does not live to answer; and ``<scratch>/<cell>.begun`` when the method is
+    about to get its job. Processes that the cell leaves behind are killed; threads cannot be, and mark the worker as
+    one that is not to be used again.
     """
     (scratch / f"{payload.cell}.pid").write_text(str(os.getpid()))
     log = scratch / f"{payload.cell}.log"
     _print_into(log)
+    children, threads = descendants(os.getpid()), set(threading.enumerate())
     try:
-        outcome = run_cell(payload)
+        outcome = run_cell(payload, (scratch / f"{payload.cell}.begun").touch)
     except KeyboardInterrupt as error:
         # Ctrl-C does not reach this process, so the method raised it.
         outcome = Outcome("failed", utc_now(), 0.0, error=describe(error, "run"))
-    return _with_tail(outcome, log)
+    kill(descendants(os.getpid()) - children)
+    left = [thread.name for thread in threading.enumerate() if thread not in threads]
+    return replace(_with_tail(outcome, log), worn=bool(left))
 
 
-def _load(payload: Payload) -> Task:
+def _load_task(payload: Payload) -> Task:
     for package, folder in payload.packages.items():
         _import_package(package, folder)
     task: Task = _attribute(payload.task.target)(payload.task)
+    return task
+
+
+def _load_methods(payload: Payload) -> None:
     # Here, so that a method that cannot be imported fails as such and no import is timed.
     for method in payload.input.methods.values():
         _attribute(method.target)
     # What needs no torch has not imported it; what does may have done so before the variables were set.
     if torch := sys.modules.get("torch"):
         torch.set_num_threads(THREADS)
-    return task
 
 
 def _import_package(package: str, folder: str) -> None:
@@ -168,6 +193,17 @@ def _die_with(host: int) -> None:
         threading.Thread(target=_watch, args=(host,), daemon=True).start()
     if os.getppid() != host:  # it ended before we asked
         os._exit(1)
+
+
+def _adopt_orphans() -> None:
+    """Become the parent of what a method's processes leave behind: they are found below this process then.
+
+    On Linux (``prctl(2)``, PR_SET_CHILD_SUBREAPER); elsewhere a process that cuts itself loose is not found.
+    """
+    if sys.platform == "linux":
+        import ctypes
+
+        ctypes.CDLL(None, use_errno=True).prctl(36, 1, 0, 0, 0)
 
 
 def _watch(host: int) -> None:

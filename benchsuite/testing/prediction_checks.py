@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
+from benchsuite.engine.process_state import preserved, stir
 from benchsuite.errors import BenchsuiteError, ProtocolError
 from benchsuite.testing.findings import NotApplicable, finding
-from benchsuite.testing.process_state import preserved, stir
 from benchsuite.testing.specimen import ORDER
 from benchsuite.testing.toys import permute, toy_graph, union
 

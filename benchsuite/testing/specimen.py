@@ -16,10 +16,10 @@ import torch
 from torch import Tensor
 
 from benchsuite.contracts.graph import Graph
+from benchsuite.engine.process_state import preserved
 from benchsuite.errors import ProtocolError
 from benchsuite.models.backbones import BACKBONES
 from benchsuite.testing.findings import NotApplicable, attempt, finding
-from benchsuite.testing.process_state import preserved
 from benchsuite.testing.sealed import seal
 from benchsuite.testing.toys import toy_graph, toy_job
 

@@ -61,7 +61,8 @@ def test_an_executor_is_asked_at_once_whether_it_can_run():
         ("cloud[gpus=1,gpus=2]", "'gpus=2' cannot be read"),
         ("cloud[jobs=2]", "--jobs and --timeout are options of the run"),
         ("cloud[gpus=1", "Write NAME or NAME"),
-        ("local[gpus=1]", "executor 'local' has no options"),
+        ("inline[gpus=1]", "executor 'inline' has no options"),
+        ("local[gpus=1]", "executor 'local' has no option 'gpus'"),
     ],
 )
 def test_a_spec_that_cannot_be_read_says_how_to_write_it(spec, message):

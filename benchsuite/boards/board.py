@@ -10,14 +10,13 @@ from benchsuite.boards.counted import Counted, count
 from benchsuite.boards.falsifiers import verdicts
 from benchsuite.boards.groups import overview
 from benchsuite.boards.ranking import order, ranked
-from benchsuite.boards.rows import Field, make_row, record_frame, samples_of
+from benchsuite.boards.rows import Field, competitors, make_row, samples_of
 from benchsuite.boards.taskboard import TaskBoard
 from benchsuite.contracts.cards import Metric
+from benchsuite.store.scan import collector_paused
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
-
-    import pandas as pd
 
     from benchsuite.boards.entries import Entry
     from benchsuite.contracts.cards import Kind, MethodCard, TaskCard
@@ -56,6 +55,7 @@ class Board:
         return tuple(sorted({row.entry.method for task in self.tasks for row in task.rows}))
 
 
+@collector_paused()
 def make_board(store: Store, catalogue: Catalogue, kind: Kind, tasks: Collection[str] | None = None) -> Board:
     """Make the board of ``kind``.
 
@@ -66,44 +66,34 @@ def make_board(store: Store, catalogue: Catalogue, kind: Kind, tasks: Collection
         tasks: names of the tasks to keep; None keeps all.
     """
     counted = count(store, catalogue, kind)
-    records = tuple(r for r in counted.records if tasks is None or r.key["task"] in tasks)
-    counted = replace(counted, records=records)
-    if not records:
-        return Board(kind, (), counted)
-    frame, entries = record_frame(records, kind, catalogue)
-    boards = [
-        _task_board(str(task), lines, records, entries, kind, catalogue)
-        for task, lines in frame.groupby("task", sort=True)
-    ]
+    recipes = tuple(recipe for recipe in counted.recipes if tasks is None or recipe.key["task"] in tasks)
+    counted = replace(counted, recipes=recipes)
+    by_task, entries = competitors(recipes, kind, catalogue)
+    boards = [_task_board(task, own, entries, catalogue) for task, own in by_task.items()]
     return Board(kind, tuple(boards), counted)
 
 
 def _task_board(
-    task: str,
-    lines: pd.DataFrame,
-    records: Sequence[CellRecord],
-    entries: Mapping[str, Entry],
-    kind: Kind,
-    catalogue: Catalogue,
+    task: str, by_entry: Mapping[str, Sequence[CellRecord]], entries: Mapping[str, Entry], catalogue: Catalogue
 ) -> TaskBoard:
     card = catalogue.tasks.get(task)
-    by_entry = {str(entry): own.sort_values("seed") for entry, own in lines.groupby("entry", sort=True)}
-    own_records = {entry: [records[i] for i in own["position"]] for entry, own in by_entry.items()}
-    metrics = _metrics(card, [records[i] for i in lines["position"]])
-    references = _references(own_records, entries, card)
-    seeds = tuple(sorted({int(seed) for seed in lines["seed"]}))
+    records = [record for own in by_entry.values() for record in own]
+    metrics = _metrics(card, records)
+    references = _references(by_entry, entries, card)
+    seeds = tuple(sorted({record.key["seed"] for record in records}))
     field = Field(
         task=task,
         metrics=metrics,
         wanted=max(len(seeds), 0 if card is None else card.seeds),
-        reference={entries[e].device: samples_of(own_records[e], metrics) for e in references},
+        reference={entries[e].device: samples_of(by_entry[e], metrics) for e in references},
     )
-    rows = [make_row(entries[e], own, own_records[e], field, e in references) for e, own in by_entry.items()]
+    rows = [make_row(entries[e], own, field, e in references) for e, own in by_entry.items()]
     rows, remarks = ranked(rows, metrics[0])
     if not references and card is not None:
         names = " x ".join(name for _, name in sorted(card.reference.items()))
         remarks = [f"No record of the reference {names}: no differences.", *remarks]
-    protocol = records[int(lines["position"].iloc[0])].key["protocol"]
+    # All have one: records under another protocol than the newest do not count.
+    protocol = records[0].key["protocol"]
     ordered = tuple(sorted(rows, key=lambda row: order(row, metrics[0])))
     judged = verdicts(ordered, metrics[0])
     return TaskBoard(task, card, protocol, metrics, seeds, ordered, tuple(remarks), judged)

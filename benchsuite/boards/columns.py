@@ -153,8 +153,8 @@ def _cost(row: Row, notes: Notes) -> str:
     if cost is None:
         return NOTHING
     marks = ("" if cost.alone else notes.mark(SHARED)) + ("" if cost.steady else notes.mark(UNSTEADY))
-    every = sum(record.status == "ok" for record in row.records)
-    return significant(cost.ratio) + ("" if cost.n == every else f" ({cost.n})") + marks
+    ok = len(row.records) - sum(row.failures.values())
+    return significant(cost.ratio) + ("" if cost.n == ok else f" ({cost.n})") + marks
 
 
 def _range(row: Row, metric: Metric) -> str:

@@ -10,6 +10,7 @@ from benchsuite.boards.markdown import NOTHING, environment, escape, fixed, inte
 from benchsuite.boards.matrix_page import matrix_text
 from benchsuite.boards.points import bent, points
 from benchsuite.boards.provenance import provenance, spans
+from benchsuite.store.scan import collector_paused
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -37,6 +38,7 @@ def title_of(kind: Kind) -> str:
     return _TITLES[kind]
 
 
+@collector_paused()
 def page_text(board: Board, store: Store, catalogue: Catalogue) -> str:
     """Return the generated part of a board's page: Markdown that ends in a newline.
 

@@ -18,15 +18,17 @@ if TYPE_CHECKING:
 def provenance(board: Board, store: Store) -> list[str]:
     """Return the lines of the footer, as Markdown."""
     counted = board.counted
-    protocols = sorted({record.key["protocol"] for record in counted.records})
+    protocols = sorted({recipe.key["protocol"] for recipe in counted.recipes})
     lines = [
         f"Records: {len(counted.records)} counted (hash `{counted.fingerprint}`), {counted.stale} stale and left out; "
         f"{len(store.problems)} problems in the store.",
         f"Newest record: {escape(counted.newest)}.",
         f"Protocol: {', '.join(map(escape, protocols))}.",
-        f"Seeds: {spans(record.key['seed'] for record in counted.records)}.",
+        f"Seeds: {spans(seed for task in board.tasks for seed in task.seeds)}.",
     ]
-    hardware = Counter(_hardware(store.envs.get(record.env)) for record in counted.records)
+    hardware: Counter[str] = Counter()
+    for env, number in Counter(record.env for record in counted.records).items():
+        hardware[_hardware(store.envs.get(env))] += number
     return lines + [f"Hardware of {number} records: {escape(line)}." for line, number in sorted(hardware.items())]
 
 

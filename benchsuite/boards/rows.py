@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections import Counter
+import statistics
+from collections import Counter, defaultdict
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
-
-import pandas as pd
+from typing import TYPE_CHECKING
 
 from benchsuite.boards.entries import Entry, entry_of
 from benchsuite.boards.statistics import Estimate, Ranks, Sample, estimate, paired
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
+    from benchsuite.boards.counted import Recipe
     from benchsuite.contracts.cards import Kind, Metric, Reported
     from benchsuite.host import Catalogue
     from benchsuite.store.records import CellRecord
@@ -97,65 +97,63 @@ class Row:
         return self.done >= self.wanted
 
 
-def record_frame(
-    records: Sequence[CellRecord], kind: Kind, catalogue: Catalogue
-) -> tuple[pd.DataFrame, dict[str, Entry]]:
-    """Return one line per record, and the entries that its column ``entry`` names.
-
-    Columns: ``position`` (index into ``records``), ``task``, ``entry``, ``seed``, ``ok``, ``alone``, ``cost_ratio``,
-    ``drift``, ``agreement``, ``seconds``, ``size``. A measurement that a record lacks is NaN, as are all
-    those of a record that is not ok.
-    """
+def competitors(
+    recipes: Iterable[Recipe], kind: Kind, catalogue: Catalogue
+) -> tuple[dict[str, dict[str, list[CellRecord]]], dict[str, Entry]]:
+    """Return the records by task, then by entry, both sorted, and by seed; and the entries by their ids."""
     entries: dict[str, Entry] = {}
-    lines: list[dict[str, Any]] = []
-    for position, record in enumerate(records):
-        entry = entry_of(record, kind, catalogue)
+    found: dict[str, dict[str, list[CellRecord]]] = defaultdict(lambda: defaultdict(list))
+    for recipe in recipes:
+        entry = entry_of(recipe.records[0], kind, catalogue)
         entries[entry.id] = entry
-        lines.append(_line(position, record, entry.id))
-    return pd.DataFrame(lines), entries
+        found[recipe.key["task"]][entry.id] += recipe.records
+    ordered = {task: {id_: sorted(own, key=_seed) for id_, own in sorted(by.items())} for task, by in found.items()}
+    return dict(sorted(ordered.items())), entries
 
 
-def _line(position: int, record: CellRecord, entry: str) -> dict[str, Any]:
-    ok = record.status == "ok"
-    measured = record.measurements if ok else {}
-    line: dict[str, Any] = {"position": position, "task": record.key["task"], "entry": entry}
-    line |= {"seed": record.key["seed"], "ok": ok, "alone": record.alone}
-    for name in ("cost_ratio", "drift", "agreement"):
-        line[name] = _number(measured.get(name))
-    line["seconds"] = next((measured[name] for name in SECONDS if name in measured), float("nan"))
-    stored, reference = measured.get("stored_bytes"), measured.get("reference_bytes")
-    return line | {"size": stored / reference if stored is not None and reference else float("nan")}
+def _seed(record: CellRecord) -> int:
+    return record.key["seed"]
 
 
-def _number(value: float | None) -> float:
-    return float("nan") if value is None else value
+def cost_of(records: Iterable[CellRecord]) -> Cost | None:
+    """Return the cost from the records that were measured alone; from all of them where none was.
 
-
-def cost_of(lines: pd.DataFrame) -> Cost | None:
-    """Return the cost from the records that were measured alone; from all of them where none was."""
-    measured = lines[lines["cost_ratio"].notna()]
-    if measured.empty:
+    Args:
+        records: those that are ok; one without a cost is passed over.
+    """
+    measured = [record for record in records if record.measurements.get("cost_ratio") is not None]
+    if not measured:
         return None
-    alone = measured[measured["alone"]]
-    used = measured if alone.empty else alone
-    drift = used["drift"].dropna()
+    alone = [record for record in measured if record.alone]
+    used = [record.measurements for record in alone or measured]
     return Cost(
-        ratio=float(used["cost_ratio"].median()),
-        seconds=_optional(used["seconds"].median()),
+        ratio=statistics.median(_numbers(each["cost_ratio"] for each in used)),
+        seconds=_median(next((each[name] for name in SECONDS if name in each), None) for each in used),
         n=len(used),
-        alone=not alone.empty,
-        steady=bool(drift.between(1 / STEADY, STEADY).all()),
+        alone=bool(alone),
+        steady=all(1 / STEADY <= drift <= STEADY for drift in _numbers(each.get("drift") for each in used)),
     )
 
 
-def _optional(value: float) -> float | None:
-    return None if pd.isna(value) else float(value)
+def _numbers(values: Iterable[float | None]) -> list[float]:
+    return [value for value in values if value is not None]
+
+
+def _median(values: Iterable[float | None]) -> float | None:
+    numbers = _numbers(values)
+    return statistics.median(numbers) if numbers else None
+
+
+def _size(measurements: Mapping[str, float | None]) -> float | None:
+    """Return stored bytes over the reference's."""
+    stored, reference = measurements.get("stored_bytes"), measurements.get("reference_bytes")
+    return stored / reference if stored is not None and reference else None
 
 
 def samples_of(records: Sequence[CellRecord], metrics: Sequence[Metric]) -> dict[str, Sample]:
     """Return for each metric the value of each seed that is ok and has one."""
-    ok = [record for record in records if record.status == "ok"]
-    return {m.name: {r.key["seed"]: r.metrics[m.name] for r in ok if m.name in r.metrics} for m in metrics}
+    ok = [(record.key["seed"], record.metrics) for record in records if record.status == "ok"]
+    return {m.name: {seed: values[m.name] for seed, values in ok if m.name in values} for m in metrics}
 
 
 def published_of(
@@ -210,10 +208,12 @@ def against_reference(
 def execution_of(records: Sequence[CellRecord]) -> str:
     """Return the ways in which the products of the model ran, all that occur, joined by ``+``."""
     ways: set[str] = set()
+    seen: object = None
     for record in records:
-        ran = record.notes.get("execution")
-        if record.status == "ok" and isinstance(ran, dict):
-            ways |= {str(way) for way in ran.values()}
+        ran = record.execution
+        if ran is not seen and record.status == "ok" and isinstance(ran, dict):
+            ways.update(map(str, ran.values()))
+            seen = ran  # records that came from the index share it
     return "+".join(sorted(ways))
 
 
@@ -228,12 +228,11 @@ class Field:
     """For each device the reference's samples by metric; empty where there is none."""
 
 
-def make_row(entry: Entry, lines: pd.DataFrame, records: Sequence[CellRecord], field: Field, reference: bool) -> Row:
+def make_row(entry: Entry, records: Sequence[CellRecord], field: Field, reference: bool) -> Row:
     """Return the row of ``entry``.
 
     Args:
         entry: the competitor.
-        lines: its lines of :func:`record_frame`.
         records: its records, by seed.
         field: what the task's rows share.
         reference: whether it is the reference itself.
@@ -242,8 +241,8 @@ def make_row(entry: Entry, lines: pd.DataFrame, records: Sequence[CellRecord], f
     samples = samples_of(records, field.metrics)
     theirs = field.reference.get(entry.device, {})
     difference, won = against_reference(reference, samples, theirs, metric)
-    ok = lines[lines["ok"]]
-    agreement = estimate(ok["agreement"].dropna().tolist())
+    ok = [record for record in records if record.status == "ok"]
+    agreement = _numbers(record.measurements.get("agreement") for record in ok)
     return Row(
         entry=entry,
         reference=reference,
@@ -253,8 +252,8 @@ def make_row(entry: Entry, lines: pd.DataFrame, records: Sequence[CellRecord], f
         difference=difference,
         won=won,
         cost=cost_of(ok),
-        size=_optional(ok["size"].median()),
-        agreement=None if agreement is None else agreement.mean,
+        size=_median(_size(record.measurements) for record in ok),
+        agreement=statistics.fmean(agreement) if agreement else None,
         execution=execution_of(records),
         published=published_of(entry, field.task, field.metrics, samples, theirs),
         wanted=field.wanted,

@@ -44,6 +44,7 @@ COMMANDS: dict[str, Entry] = {
     "leaderboard": Entry("benchsuite.cli.leaderboard:leaderboard", "Make the boards from the records."),
     "explain": Entry("benchsuite.cli.explain:explain", "Print all that stands behind one recorded number."),
     "reproduce": Entry("benchsuite.cli.reproduce:reproduce", "Run one recorded cell again, and compare."),
+    "results": Entry("benchsuite.cli.results:results", "Verify, merge, withdraw and export records."),
     "data": Entry("benchsuite.cli.data:data", "Download and check data sets."),
     "new": Entry("benchsuite.cli.new:new", "Start a plugin of your own."),
     "check": Entry("benchsuite.cli.check:check", "Check a plugin against its contract."),

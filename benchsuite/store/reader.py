@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+import gc
+from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from benchsuite.errors import StoreError
-from benchsuite.store.records import AnyLine, CellRecord, EnvLine, VoidLine, parse_line
+from benchsuite.store.order import moment
+from benchsuite.store.records import CellRecord, EnvLine, VoidLine
+from benchsuite.store.scan import collector_paused, read_file, run_files, scan
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable
     from pathlib import Path
 
     import pandas as pd
+
+    from benchsuite.store.records import AnyLine, CellKey, MethodKey
+    from benchsuite.store.scan import Located
+
+#: Above so many records the garbage collector costs as much as reading does.
+LARGE = 20_000
 
 
 @dataclass
@@ -30,9 +39,11 @@ class Store:
     """By hash: what runs ran on."""
     files: list[str] = field(default_factory=list)
     """Run files that were read, relative to the results folder."""
+    withdrawn: dict[str, str] = field(default_factory=dict)
+    """By hash of a record: why it was withdrawn. The record need not be in this store."""
 
     def latest(self) -> dict[str, CellRecord]:
-        """Return for each cell id its record: the latest that is ok by ``started``, or else the latest."""
+        """Return for each cell id its record: the last that is ok, or else the last (:mod:`benchsuite.store.order`)."""
         best: dict[str, CellRecord] = {}
         for record in self.cells:
             rival = best.get(record.cell)
@@ -53,8 +64,8 @@ class Store:
         return frame
 
 
-def _rank(record: CellRecord) -> tuple[bool, str, str]:
-    return record.status == "ok", record.started, record.hash
+def _rank(record: CellRecord) -> tuple[bool, str, str, str]:
+    return record.status == "ok", *moment(record), record.hash
 
 
 def _row(record: CellRecord) -> dict[str, Any]:
@@ -70,63 +81,111 @@ def _row(record: CellRecord) -> dict[str, Any]:
     return row | {f"measurement.{name}": value for name, value in record.measurements.items()}
 
 
-def read_store(out: Path) -> Store:
+def read_store(out: Path, *, index: bool = True) -> Store:
     """Read ``<out>/results/**/*.jsonl``.
 
     The same record in two files (a contribution that was copied) counts once.
 
     Args:
         out: folder that holds ``results``; where there is none, the store is empty.
+        index: use the index of :mod:`benchsuite.store.index` where there is one. What is returned is the same.
 
     Raises:
         StoreError: a file cannot be opened.
     """
-    store = Store()
-    seen: dict[tuple[str, str], str] = {}
-    void: set[str] = set()
-    results = out / "results"
-    for path in _run_files(results):
-        name = path.relative_to(results).as_posix()
-        store.files.append(name)
-        for number, line in _lines(path, name, store.problems):
-            if isinstance(line, CellRecord):
-                _admit(line, seen, store, f"{name}:{number}")
-            elif isinstance(line, EnvLine):
-                store.envs[line.hash] = dict(line.env)
-            elif isinstance(line, VoidLine):
-                void.add(line.record)
-    store.cells = [record for record in store.cells if record.hash not in void]
+    with collector_paused():
+        store = _read(out / "results", index)
+        if len(store.cells) > LARGE:
+            # A collection goes through all that was made since the last one; these are kept, and have no cycles.
+            gc.freeze()
     return store
 
 
-def _run_files(results: Path) -> list[Path]:
-    try:
-        return sorted(path for path in results.rglob("*.jsonl") if path.is_file())
-    except OSError as error:
-        raise StoreError(f"the results folder {results} cannot be read: {error.strerror}") from error
+def _read(results: Path, index: bool) -> Store:
+    if index:
+        from benchsuite.store.index import read_indexed
+
+        store = read_indexed(results)
+        if store is not None:
+            return store
+    return _read_files(results)
 
 
-def _lines(path: Path, name: str, problems: list[str]) -> Iterator[tuple[int, AnyLine]]:
-    try:
-        raw = path.read_bytes()
-    except OSError as error:
-        mend = "Make it readable, or move it out of the results folder"
-        raise StoreError(f"the results file {path} cannot be read: {error.strerror}", mend) from error
-    for number, text in enumerate(raw.split(b"\n"), start=1):
-        if not text.strip():
-            continue
-        try:
-            yield number, parse_line(text.decode())
-        except (StoreError, UnicodeDecodeError) as error:
-            problems.append(f"{name}:{number}: {error}")
+def _read_files(results: Path) -> Store:
+    gathering, shared = Gathering(), Shared()
+    for path in run_files(results):
+        gathering.begin(path.relative_to(results).as_posix())
+        for found in scan(read_file(path)):
+            if isinstance(found.line, CellRecord):
+                shared.methods_of(found.line.key)
+            gathering.take(found)
+    return gathering.store()
 
 
-def _admit(record: CellRecord, seen: dict[tuple[str, str], str], store: Store, where: str) -> None:
-    known = seen.get((record.cell, record.run))
-    if known is None:
-        seen[record.cell, record.run] = record.hash
-        store.cells.append(record)
-    elif known != record.hash:
-        store.problems.append(
-            f"{where}: run {record.run} has another record of cell {record.cell}; this one is left out"
-        )
+class Shared:
+    """Lets records of the same methods share that part of their keys: it is most of a key, and few differ in it."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, dict[str, MethodKey]] = {}
+
+    def methods_of(self, key: CellKey) -> None:
+        """Put the first one that was equal in place of the key's own."""
+        key["methods"] = self._known.setdefault(repr(key["methods"]), key["methods"])
+
+
+class Gathering:
+    """Makes a store of lines, file by file in the order of their names."""
+
+    def __init__(self) -> None:
+        self._store = Store()
+        self._seen: dict[str, dict[str, CellRecord]] = defaultdict(dict)
+        """By run and cell."""
+        self._problems: list[tuple[int, str]] = []
+
+    def begin(self, name: str) -> None:
+        """Begin a file, named relative to the results folder."""
+        self._close()
+        self._store.files.append(name)
+
+    def take(self, found: Located) -> None:
+        """Take a line of the file."""
+        if found.line is None:
+            self.problem(found.number, found.problem)
+        else:
+            self.admit(found.number, found.line)
+
+    def admit(self, number: int, line: AnyLine) -> None:
+        """Take what is in line ``number`` of the file."""
+        if isinstance(line, CellRecord):
+            self.cells([(number, line)])
+        elif isinstance(line, EnvLine):
+            self._store.envs[line.hash] = dict(line.env)
+        elif isinstance(line, VoidLine):
+            self._store.withdrawn.setdefault(line.record, line.reason)
+
+    def cells(self, found: Iterable[tuple[int, CellRecord]]) -> None:
+        """Take records of the file, each with the number of its line."""
+        seen, take = self._seen, self._store.cells.append
+        for number, record in found:
+            known = seen[record.run].setdefault(record.cell, record)
+            if known is record:
+                take(record)
+            elif known.hash != record.hash:
+                self.problem(number, f"run {record.run} has another record of cell {record.cell}; this one is left out")
+
+    def problem(self, number: int, text: str) -> None:
+        """Report that line ``number`` of the file is left out."""
+        self._problems.append((number, text))
+
+    def store(self) -> Store:
+        """Return the store."""
+        self._close()
+        store = self._store
+        if store.withdrawn:
+            store.cells = [record for record in store.cells if record.hash not in store.withdrawn]
+        return store
+
+    def _close(self) -> None:
+        name = self._store.files[-1] if self._store.files else ""
+        self._store.problems += [f"{name}:{number}: {text}" for number, text in sorted(self._problems)]
+        self._problems.clear()

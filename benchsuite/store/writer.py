@@ -9,11 +9,13 @@ import hashlib
 import os
 import platform
 import secrets
-from datetime import datetime, timezone
+from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING, TypeVar
 
 from benchsuite.errors import StoreError
+from benchsuite.store.order import stamp_of
 from benchsuite.store.records import Line
+from benchsuite.store.scan import run_files
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
 
 L = TypeVar("L", bound=Line)
 
+_STAMP = "%Y%m%dT%H%M%SZ"
+
 _NO_SPACE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
 
@@ -31,18 +35,51 @@ def utc_now() -> str:
     return datetime.now(timezone.utc).isoformat(timespec="microseconds")
 
 
-def new_run_id() -> str:
-    """Return a name no other run has: UTC time, six hex digits of the machine, six random ones."""
-    time = datetime.now(timezone.utc).strftime("%Y%m%dT%H%M%SZ")
+def new_run_id(out: Path | None = None) -> str:
+    """Return a name no other run has: UTC time, six hex digits of the machine, six random ones.
+
+    Where a run in the folder has a later time in its name, since this clock went backwards or another machine's is
+    ahead, the time is a second after that one's: names tell which run began after which, see
+    :mod:`benchsuite.store.order`.
+
+    Args:
+        out: the folder that holds ``results``; None looks at no other run.
+    """
+    now = datetime.now(timezone.utc)
+    if out is not None:
+        stamps = (stamp_of(path.name) for path in run_files(out / "results"))
+        newest = max((stamp for stamp in stamps if stamp is not None), default="")
+        if newest > now.strftime(_STAMP):
+            now = _after(newest, now)
+    time = now.strftime(_STAMP)
     machine = hashlib.sha256(platform.node().encode()).hexdigest()[:6]
     return f"{time}-{machine}-{secrets.token_hex(3)}"
+
+
+def _after(newest: str, now: datetime) -> datetime:
+    try:
+        return datetime.strptime(newest, _STAMP) + timedelta(seconds=1)
+    except (ValueError, OverflowError):  # digits that are no time
+        return now
+
+
+def sync_folder(folder: Path) -> None:
+    """Bring the names in a folder to the disk: a file whose bytes are there is lost all the same without its name."""
+    with contextlib.suppress(OSError):  # not every file system can, and what is in the files is safe
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
 
 
 class RunWriter:
     """The one writer of a run file, ``<out>/results/<run>.jsonl``.
 
-    A line is written with one call at the end of the file and is on the disk before :meth:`append` returns. A line
-    that a crash tore is closed with a newline when the file is opened again: readers skip it, nothing after it is lost.
+    Each run has a file of its own, so that nobody appends to what a crash left; a file is opened again only where the
+    same run is named again. A line is written with one call at the end of the file and is on the disk before
+    :meth:`append` returns. A line that a crash tore is closed with a newline when the file is opened again: readers
+    skip it, nothing after it is lost.
 
     Args:
         out: the folder that holds ``results``; made where it is missing.
@@ -63,6 +100,7 @@ class RunWriter:
         try:
             self._lock()
             self._seal_torn_tail()
+            sync_folder(self.path.parent)
         except BaseException:
             self.close()
             raise
@@ -74,8 +112,9 @@ class RunWriter:
             StoreError: it could not be written; the file then ends where it ended before.
         """
         self._seal_torn_tail()
-        self._write(line.text().encode())
-        return line.sealed()
+        sealed, text = line.seal()
+        self._write(text.encode())
+        return sealed
 
     def close(self) -> None:
         """Close the file; a second call does nothing."""

@@ -49,6 +49,18 @@ def test_of_two_data_sets_the_newest_records_counts(scene):
     assert (len(counted.records), counted.stale) == (2, 12)
 
 
+def test_the_newest_data_set_is_the_last_run_s_though_the_clock_was_set_back(scene):
+    """Ids of runs are given in the order in which runs begin, whatever the clock says."""
+    desk, times = scene.desk, {"old": "2026-05-01T00:00:00+00:00", "new": "2020-01-01T00:00:00+00:00"}
+    records = [
+        desk.record(scene.task, scene.fp32, 0, 50.0, key={"data": data}, run=f"2026050{day}T000000Z-a", started=started)
+        for day, (data, started) in enumerate(times.items(), start=1)
+    ]
+    for order in (records, records[::-1]):
+        counted = count(desk.store(order), scene.catalogue, "quantizer")
+        assert [record.key["data"] for record in counted.records] == ["new"]
+
+
 def test_without_cards_records_count_and_the_newest_versions_win(scene):
     empty = scene.desk.catalogue()
     newer = scene.desk.record(

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+import statistics
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from benchsuite.boards.statistics import Estimate, Ranks, estimate, holm, p_value, paired, ranks, wins
+from benchsuite.boards.statistics import Estimate, Ranks, deviation, estimate, holm, p_value, paired, ranks, wins
 
 numbers = st.floats(-100, 100).map(lambda x: round(x, 1))
 samples = st.lists(numbers, min_size=2, max_size=12)
@@ -132,3 +133,15 @@ def test_every_rank_range_is_one(pairs):
     names = [str(i) for i in range(6)]
     for found in ranks(names, {(str(a), str(b)) for a, b in pairs}).values():
         assert 1 <= found.best <= found.worst <= 6
+
+
+@given(
+    st.lists(st.floats(-1e6, 1e6).map(lambda x: round(x, 6)), min_size=2, max_size=30),
+    st.sampled_from([0.0, 80.0, 1e9]),
+)
+def test_the_deviation_is_that_of_exact_fractions(values, shift):
+    """The standard library's works on fractions, and rounds once at the end."""
+    moved = [value + shift for value in values]
+    exact = statistics.stdev(moved)
+    assert deviation(moved) == pytest.approx(exact, rel=1e-12, abs=1e-13 * max(map(abs, moved)))
+    assert deviation(moved[::-1]) == deviation(moved)

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchsuite.errors import StoreError
+from benchsuite.store import records
 from benchsuite.store.records import (
     CellRecord,
     EndLine,
@@ -132,3 +133,36 @@ def test_garbage_is_refused(text):
 def test_a_number_that_is_no_number_is_a_store_error():
     with pytest.raises(StoreError, match="it is no record"):
         parse_line('{"type":"end","schema":1,"run":"r","counts":{},"finished":"1e999","status":"finished","x":1e999}')
+
+
+@pytest.mark.parametrize("line", LINES, ids=lambda line: line.type)
+def test_the_text_alone_proves_a_line(line, monkeypatch):
+    """What was written by :meth:`Line.text` is read without making its canonical JSON again."""
+
+    def refuse(value):
+        raise AssertionError("it was made again")
+
+    text = line.text()
+    monkeypatch.setattr(records, "canonical", refuse)
+    assert records.parse_line(text).type == line.type
+
+
+@given(st.dictionaries(st.text(max_size=8), JSON, max_size=4), st.floats(allow_nan=False, allow_infinity=False))
+def test_both_ways_to_read_a_line_agree(notes, number):
+    """A member called hash deep inside, and numbers and texts of all kinds, are no way to tell them apart."""
+    for line in (
+        record(notes=notes, metrics={"accuracy": number}, measurements={"gap": None, "cost": number}),
+        EnvLine(env={"hash": "0123456789abcdef", "notes": notes, "deep": [{"hash": "0123456789abcdef"}]}),
+    ):
+        text = line.text()
+        spaced = json.dumps(json.loads(text), indent=None)  # not as it was written: the long way
+        assert parse_line(text) == parse_line(spaced) == line.sealed()
+
+
+@pytest.mark.parametrize("new", ["NaN", "Infinity", "-Infinity"])
+def test_what_is_no_json_is_refused_even_where_somebody_sealed_it(new):
+    body = canonical({name: value for name, value in json.loads(record().text()).items() if name != "hash"})
+    body = body.replace("81.25", new)
+    mark = hashlib.sha256(body.encode()).hexdigest()[:16]
+    with pytest.raises(StoreError, match="it is no record"):
+        parse_line(body.replace('"key":', f'"hash":"{mark}","key":'))

@@ -58,9 +58,20 @@ def alive(pid: int) -> bool:
 
 def descendants(pid: int) -> set[psutil.Process]:
     """Return the processes below ``pid``, Python's own tracker of shared resources left out."""
+    if _childless(pid):
+        return set()
     with contextlib.suppress(psutil.Error):
         return {each for each in psutil.Process(pid).children(recursive=True) if not _is_tracker(each)}
     return set()
+
+
+def _childless(pid: int) -> bool:
+    """Whether Linux says at once that there is nothing below a process; otherwise all processes must be looked at."""
+    try:
+        files = list(Path(f"/proc/{pid}/task").glob("*/children"))
+        return bool(files) and not any(file.read_text().strip() for file in files)
+    except OSError:
+        return False
 
 
 def _is_tracker(process: psutil.Process) -> bool:

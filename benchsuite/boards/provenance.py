@@ -27,7 +27,7 @@ def provenance(board: Board, store: Store) -> list[str]:
         f"Seeds: {spans(seed for task in board.tasks for seed in task.seeds)}.",
     ]
     hardware: Counter[str] = Counter()
-    for env, number in Counter(record.env for record in counted.records).items():
+    for env, number in Counter([record.env for record in counted.records]).items():
         hardware[_hardware(store.envs.get(env))] += number
     return lines + [f"Hardware of {number} records: {escape(line)}." for line, number in sorted(hardware.items())]
 

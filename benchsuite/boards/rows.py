@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from benchsuite.boards.entries import Entry, entry_of
-from benchsuite.boards.statistics import Estimate, Ranks, Sample, estimate, paired
+from benchsuite.boards.statistics import Estimate, Ranks, Sample, differences, estimate, paired
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -121,27 +121,35 @@ def cost_of(records: Iterable[CellRecord]) -> Cost | None:
     Args:
         records: those that are ok; one without a cost is passed over.
     """
-    measured = [record for record in records if record.measurements.get("cost_ratio") is not None]
+    measured = [(each.measurements, each.alone) for each in records if each.measurements.get("cost_ratio") is not None]
     if not measured:
         return None
-    alone = [record for record in measured if record.alone]
-    used = [record.measurements for record in alone or measured]
+    alone = [values for values, alone in measured if alone]
+    used = alone or [values for values, _ in measured]
+    low, high = 1 / STEADY, STEADY
     return Cost(
-        ratio=statistics.median(_numbers(each["cost_ratio"] for each in used)),
-        seconds=_median(next((each[name] for name in SECONDS if name in each), None) for each in used),
+        ratio=statistics.median(_numbers([values["cost_ratio"] for values in used])),
+        seconds=_median([_seconds(values) for values in used]),
         n=len(used),
         alone=bool(alone),
-        steady=all(1 / STEADY <= drift <= STEADY for drift in _numbers(each.get("drift") for each in used)),
+        steady=all([low <= drift <= high for drift in _numbers([values.get("drift") for values in used])]),
     )
 
 
-def _numbers(values: Iterable[float | None]) -> list[float]:
+def _numbers(values: Sequence[float | None]) -> list[float]:
     return [value for value in values if value is not None]
 
 
-def _median(values: Iterable[float | None]) -> float | None:
+def _median(values: Sequence[float | None]) -> float | None:
     numbers = _numbers(values)
     return statistics.median(numbers) if numbers else None
+
+
+def _seconds(measurements: Mapping[str, float | None]) -> float | None:
+    for name in SECONDS:
+        if name in measurements:
+            return measurements[name]
+    return None
 
 
 def _size(measurements: Mapping[str, float | None]) -> float | None:
@@ -201,8 +209,11 @@ def against_reference(
     Both are None for the reference itself, and where no seed is shared.
     """
     ours, others = samples[metric.name], theirs.get(metric.name, {})
-    difference = None if reference else paired(ours, others)
-    return difference, None if difference is None else sum(gain > 0 for gain in gains(ours, others, metric).values())
+    if reference:
+        return None, None
+    apart = differences(ours, others)
+    better = [value > 0 for value in apart] if metric.higher_is_better else [value < 0 for value in apart]
+    return estimate(apart), sum(better) if apart else None
 
 
 def execution_of(records: Sequence[CellRecord]) -> str:
@@ -242,7 +253,9 @@ def make_row(entry: Entry, records: Sequence[CellRecord], field: Field, referenc
     theirs = field.reference.get(entry.device, {})
     difference, won = against_reference(reference, samples, theirs, metric)
     ok = [record for record in records if record.status == "ok"]
-    agreement = _numbers(record.measurements.get("agreement") for record in ok)
+    measured = [record.measurements for record in ok]
+    agreement = _numbers([values.get("agreement") for values in measured])
+    failed = Counter(r.status for r in records if r.status != "ok") if len(ok) < len(records) else {}
     return Row(
         entry=entry,
         reference=reference,
@@ -252,10 +265,10 @@ def make_row(entry: Entry, records: Sequence[CellRecord], field: Field, referenc
         difference=difference,
         won=won,
         cost=cost_of(ok),
-        size=_median(_size(record.measurements) for record in ok),
+        size=_median([_size(values) for values in measured]),
         agreement=statistics.fmean(agreement) if agreement else None,
         execution=execution_of(records),
         published=published_of(entry, field.task, field.metrics, samples, theirs),
         wanted=field.wanted,
-        failures=dict(sorted(Counter(r.status for r in records if r.status != "ok").items())),
+        failures=dict(sorted(failed.items())),
     )

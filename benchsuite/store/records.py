@@ -34,6 +34,9 @@ Status = Literal["ok", "failed", "timeout", "oom", "crashed", "skipped", "interr
 Nonfinite = Literal["nan", "inf", "-inf"]
 
 
+_ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
 def canonical(value: object) -> str:
     """Return ``value`` as the one JSON text that stands for it: sorted keys, no spaces, ASCII.
 
@@ -41,12 +44,16 @@ def canonical(value: object) -> str:
         ValueError: a float is not finite.
         TypeError: something in it is no JSON.
     """
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return _ENCODER.encode(value)
 
 
 def digest(value: object) -> str:
     """Return the first 16 hex digits of the SHA-256 of ``value``'s canonical JSON."""
-    return hashlib.sha256(canonical(value).encode()).hexdigest()[:16]
+    return _digest(canonical(value))
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 class Line(BaseModel):
@@ -64,8 +71,14 @@ class Line(BaseModel):
     def seal(self) -> tuple[Self, str]:
         """Return the line with its hash filled in, and as it then stands in a file, newline included."""
         body = self.body()
-        mark = digest(body)
-        return self.model_copy(update={"hash": mark}), canonical(body | {"hash": mark}) + "\n"
+        # Most of an append is making JSON, so it is made once: in two pieces, between which the hash has its place.
+        pieces = [
+            canonical({name: value for name, value in body.items() if name < "hash"})[1:-1],
+            canonical({name: value for name, value in body.items() if name > "hash"})[1:-1],
+        ]
+        mark = _digest("{" + ",".join(filter(None, pieces)) + "}")
+        pieces.insert(1, f'"hash":"{mark}"')
+        return self.model_copy(update={"hash": mark}), "{" + ",".join(filter(None, pieces)) + "}\n"
 
     def sealed(self) -> Self:
         """Return the line with its hash filled in."""

@@ -27,7 +27,10 @@ CREATE TABLE cells (file INT, number INT, start INT, size INT, hash TEXT, cell T
 """
 
 _INSERT = f"INSERT INTO cells VALUES ({', '.join('?' * 13)})"
-_SELECT = "SELECT * FROM cells WHERE file = ? ORDER BY number"
+_SELECT = (
+    "SELECT number, start, size, hash, cell, context, recipe, seed, started, seconds, numbers, error"
+    " FROM cells WHERE file = ? ORDER BY number"
+)
 
 #: What the records of one run share with those of the same status, and what the seeds of one method on one task share.
 _CONTEXT = ("run", "env", "status", "alone")
@@ -117,7 +120,7 @@ class Rows:
         def records(file: int, path: Path) -> Iterator[tuple[int, CellRecord]]:
             # As flat as can be: this is where the time goes in reading a hundred thousand records.
             for row in self._database.execute(_SELECT, [file]):
-                _, number, start, size, mark, cell, context, recipe, seed, started, seconds, packed, error = row
+                number, start, size, mark, cell, context, recipe, seed, started, seconds, packed, error = row
                 same, template = known.get((context, recipe)) or shared(context, recipe)
                 key, _, metrics, measurements, nulls, unpack = same
                 key = key.copy()

@@ -70,8 +70,8 @@ def run_cell(payload: Payload, begun: Callable[[], object] = lambda: None) -> Ou
     started, clock = utc_now(), time.perf_counter()
     phase = "load"
     try:
-        task = _load_task(payload)
         with preserved():
+            task = _load_task(payload)
             _load_methods(payload)
             loaded = time.perf_counter()
             phase = "run"

@@ -36,7 +36,7 @@ def data(capsys, monkeypatch):
 
 @pytest.fixture(scope="module")
 def plugin(tmp_path_factory) -> Path:
-    """Write a plugin with a data set that breaks two invariants and has no download."""
+    """Write a plugin with a graph that breaks two invariants, a corpus that breaks two, and no download."""
     folder = tmp_path_factory.mktemp("odd")
     package = folder / "benchsuite_odd_data"
     package.mkdir()
@@ -59,6 +59,7 @@ def plugin(tmp_path_factory) -> Path:
             return [
                 DatasetCard(name="odd", target=__name__ + ".reader:odd", files=("odd/a.csv", "odd/b.csv"), **common),
                 DatasetCard(name="gone", target=__name__ + ".nowhere:odd", **common),
+                DatasetCard(name="leaky", target=__name__ + ".reader:leaky", **common),
             ]
         """)
     )
@@ -66,11 +67,15 @@ def plugin(tmp_path_factory) -> Path:
         dedent("""
         import dataclasses, torch
         from benchsuite.data.digits import digits_knn
+        from benchsuite.data.text import Corpus
 
         def odd(root):
             good = digits_knn()
             good.graph.x[7, 3] = float("nan")
             return dataclasses.replace(good, name="odd", test=torch.ones_like(good.test))
+
+        def leaky(root):
+            return Corpus("leaky", ("one", "", "two"), ("two",), "0" * 64)
         """)
     )
     return folder
@@ -94,6 +99,7 @@ class TestCheck:
         code, out, err = data("check", "cpython-docs")
         assert (code, err) == (0, [])
         assert [line.split("  ")[0] for line in out[:4]] == ["training", "held out", "hash", "licence"]
+        assert out[-1] == "cpython-docs is valid"
         assert re.search(r"training   \d+ documents, \d{3},\d{3} bytes; characters \d+ to \d+, median \d+", out[0])
 
     def test_prints_one_line_for_each_problem(self, data, plugin):
@@ -105,6 +111,19 @@ class TestCheck:
             "train and in test: labels leak (200 such nodes)",
             "val and in test: labels leak (500 such nodes)",
         ]
+
+    def test_prints_one_line_for_each_problem_of_a_corpus(self, data, plugin):
+        code, out, err = data("check", "leaky", plugin=plugin)
+        assert (code, out) == (2, [])
+        assert [line for line in err if line.startswith("leaky: ")] == [
+            "leaky: 1 training documents are empty",
+            "leaky: 1 documents are both trained on and held out",
+        ]
+
+    def test_a_corpus_whose_files_lack(self, data, tmp_path):
+        code, out, err = data("check", "gutenberg", root=tmp_path)
+        assert (code, out, len(err)) == (2, [], 1)
+        assert err[0].startswith(f"benchsuite: corpus 'gutenberg': there is no folder {tmp_path}/text/gutenberg. ")
 
     def test_a_target_that_cannot_be_imported(self, data, plugin):
         code, out, err = data("check", "gone", plugin=plugin)
@@ -151,12 +170,22 @@ class TestFetch:
         assert (code, err) == (0, [])
         assert out == ["powerlaw-sbm needs no download: it is generated, or comes with a dependency"]
 
-    def test_a_data_set_without_download_says_which_files(self, data, plugin):
+    def test_a_data_set_without_download_says_where_its_files_belong(self, data, plugin, tmp_path):
+        said = "benchsuite: data set 'odd' has no download. Put its files into"
         code, _, err = data("fetch", "odd", plugin=plugin)
         assert code == 2
-        assert err[-1] == (
-            "benchsuite: data set 'odd' has no download. Put its files into BENCHSUITE_DATA as odd/a.csv, odd/b.csv"
-        )
+        assert err[-1] == f"{said} the folder that BENCHSUITE_DATA names as odd/a.csv, odd/b.csv"
+        code, _, err = data("fetch", "odd", plugin=plugin, root=tmp_path)
+        assert code == 2
+        assert err[-1] == f"{said} {tmp_path} (BENCHSUITE_DATA) as odd/a.csv, odd/b.csv"
+
+    def test_a_corpus_says_where_its_files_belong(self, data):
+        code, out, err = data("fetch", "wikitext-2")
+        assert (code, out) == (2, [])
+        assert err == [
+            "benchsuite: data set 'wikitext-2' has no download. Put its files into the folder that BENCHSUITE_DATA "
+            "names as text/wikitext-2/valid.txt*, text/wikitext-2/test.txt* (* is any letters, or none)"
+        ]
 
     def test_no_variable(self, data):
         code, out, err = data("fetch", "cora")
@@ -199,23 +228,31 @@ class TestImport:
 
     @pytest.fixture
     def wheel(self, tmp_path):
+        import numpy as np
+        from safetensors.numpy import save
+
         path = tmp_path / "My_Model-1.0.2-py3-none-any.whl"
         with zipfile.ZipFile(path, "w") as archive:
             archive.writestr("my_model/config.json", "{}")
-            archive.writestr("my_model/model.safetensors", b"weights")
+            archive.writestr("my_model/model.safetensors", save({"weight": np.ones(3, "float32")}))
         return path
 
     def test_a_wheel_becomes_a_task(self, imported, wheel, tmp_path, capsys):
         code, out, err = imported(wheel)
         assert (code, err) == (0, [])
         assert out == [
-            f"{tmp_path / 'data' / 'models' / 'my-model'} is there. Its task:",
+            f"{tmp_path / 'data' / 'models' / 'my-model'} is there, and its task is trained-my-model:",
             "benchsuite run --plugin dead-direction --plugin probe-controls --task trained-my-model",
         ]
         main(["list", "tasks"])
         assert "trained-my-model" in capsys.readouterr().out
 
-    def test_what_cannot_be_is_one_line_and_exit_code_2(self, imported, wheel, monkeypatch, tmp_path):
+    def test_a_large_file_is_a_line_of_progress(self, imported, wheel, monkeypatch):
+        monkeypatch.setattr("benchsuite.models.zoo.archives._LONG", 50)
+        code, _, err = imported(wheel)
+        assert (code, err) == (0, ["my_model/model.safetensors: 0 MB"])
+
+    def test_what_cannot_be_is_one_line_and_exit_code_2(self, imported, wheel, tmp_path):
         imported(wheel)
         for words, says in [
             ((wheel,), "is there already. Choose another --name, or replace it with --force"),
@@ -226,6 +263,25 @@ class TestImport:
             code, out, err = imported(*words)
             assert (code, out, len(err)) == (2, [], 1)
             assert err[0].endswith(says)
+        assert [folder.name for folder in (tmp_path / "data" / "models").iterdir()] == ["my-model"]
+
+    def test_a_name_whose_task_reads_another_folder_is_refused(self, imported, wheel, tmp_path):
+        """Its task would be said to be there, and would run the other model."""
+        by_hand = tmp_path / "data" / "models" / "My.Model"
+        by_hand.mkdir(parents=True)
+        (by_hand / "config.json").write_text("{}")
+        for words, says in [
+            ((wheel,), "the task trained-my-model reads models/My.Model already. Choose another --name"),
+            ((wheel, "--force"), "the task trained-my-model reads models/My.Model already. Choose another --name"),
+            (
+                (wheel, "--name", "Stories260K"),
+                "the task trained-stories260k reads stories260K already",
+            ),
+        ]:
+            code, out, err = imported(*words)
+            assert (code, out, len(err)) == (2, [], 1)
+            assert says in err[0]
+        assert [folder.name for folder in by_hand.parent.iterdir()] == ["My.Model"]
 
     def test_without_a_data_folder_there_is_nowhere_to_put_it(self, wheel, monkeypatch, capsys):
         monkeypatch.delenv("BENCHSUITE_DATA", raising=False)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
+
 import pytest
 import torch
 
@@ -35,3 +37,37 @@ def build():
 def graph():
     """Return the toy graph: 60 nodes, heavy-tailed degrees, the last node isolated."""
     return toy_graph()
+
+
+@pytest.fixture(scope="session")
+def bert(tmp_path_factory):
+    """Return a folder as transformers saves a model, with files beside it that an import does not want."""
+    from transformers import BertConfig, BertModel
+
+    folder = tmp_path_factory.mktemp("bert")
+    sizes = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 32}
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        BertModel(BertConfig(**sizes, vocab_size=64)).save_pretrained(folder)
+    (folder / "README.md").write_text("about it")
+    (folder / "tokenizer.json").write_text("{}")
+    (folder / "pytorch_model.bin").write_bytes(b"a pickle")
+    return folder
+
+
+@pytest.fixture
+def full_disk():
+    """Return a context in which no file can grow over so many bytes: what a full disk does, in this process alone."""
+
+    resource = pytest.importorskip("resource", reason="no limits on files here")
+
+    @contextmanager
+    def limited(size):
+        soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+        try:
+            yield
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+    return limited

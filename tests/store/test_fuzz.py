@@ -119,7 +119,7 @@ def test_damaged_files_give_no_exception_and_no_wrong_row(rounds, desk, tmp_path
     assert dropped > rounds / 2  # or the damage was none
 
 
-@pytest.mark.parametrize("rounds", [60, pytest.param(2_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("rounds", [60, pytest.param(500, marks=pytest.mark.slow)])
 def test_the_index_follows_any_damage(rounds, desk, tmp_path):
     original = Original(desk, tmp_path)
     build(tmp_path / "results")

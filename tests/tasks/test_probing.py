@@ -118,7 +118,8 @@ def test_the_truth_of_each_family_is_what_its_norm_says(name):
 
 
 def test_local_checkpoints_become_tasks(tmp_path):
-    for name in ("My_Model.v2", "other", "my-model-v2", "!!"):
+    # The hidden one is what an import leaves behind that was killed.
+    for name in ("My_Model.v2", "other", "my-model-v2", "!!", ".other.0123456789ab"):
         (tmp_path / "models" / name).mkdir(parents=True)
         (tmp_path / "models" / name / "config.json").write_text("{}")
     (tmp_path / "models" / "empty").mkdir()
@@ -127,6 +128,8 @@ def test_local_checkpoints_become_tasks(tmp_path):
     assert tasks[0].config["checkpoint"] == "models/My_Model.v2"
     assert tasks[0].suites == ("checkpoints",)
     assert probe_cards.local_tasks(tmp_path / "nowhere") == probe_cards.local_tasks(None) == ()
+    behind = {name: probe_cards.folder_behind(name, tmp_path) for name in ("my-model-v2", "stories260k", "third")}
+    assert behind == {"my-model-v2": "models/My_Model.v2", "stories260k": "stories260K", "third": None}
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -36,37 +35,60 @@ def fetch(name: str, host: HostOptions) -> None:
         click.echo(f"{name} needs no download: it is generated, or comes with a dependency")
         return
     if card.fetch is None:
-        wanted = f" as {', '.join(card.files)}" if card.files else ""
-        raise UsageError(f"data set {name!r} has no download", f"Put its files into BENCHSUITE_DATA{wanted}")
+        raise UsageError(f"data set {name!r} has no download", _where_to_put(card, data_root()))
     with _progress():
         resolve(card, card.fetch)(data_root())
 
 
+def _where_to_put(card: DatasetCard, root: Path | None) -> str:
+    """Return a mend that says where the files of a data set without a download belong."""
+    place = f"{root} (BENCHSUITE_DATA)" if root else "the folder that BENCHSUITE_DATA names"
+    if not card.files:
+        return f"Put its files into {place}"
+    patterns = " (* is any letters, or none)" if any("*" in file for file in card.files) else ""
+    return f"Put its files into {place} as {', '.join(card.files)}{patterns}"
+
+
 @data.command(name="import")
-@click.argument("path", type=click.Path(path_type=Path))
-@click.option("--name", metavar="NAME", help="What to call it; else as the archive is called.")
-@click.option("--member", metavar="MEMBER", help="Which checkpoint, where the archive holds several.")
+@click.argument("path", metavar="FILE", type=click.Path(path_type=Path))
+@click.option("--name", metavar="NAME", help="What to call it; else as the archive is called, without its version.")
+@click.option("--member", metavar="PATH", help="Which checkpoint, where FILE holds several: its path in there.")
 @click.option("--force", is_flag=True, help="Replace one of that name.")
 def import_(path: Path, name: str | None, member: str | None, force: bool) -> None:
-    """Bring the trained checkpoint in PATH below BENCHSUITE_DATA/models.
+    """Bring the trained checkpoint in FILE below BENCHSUITE_DATA/models.
 
-    PATH is a wheel, a zip, a tar or a folder that holds config.json beside *.safetensors, or a .gguf file. The probes
-    then have a task for it. Nothing in PATH is run or unpickled.
+    FILE is a wheel, a zip, a tar or a folder that holds config.json beside *.safetensors, or a .gguf file; or it is a
+    .gguf file itself. The probes then have a task for it. Nothing in FILE is run or unpickled.
     """
-    from benchsuite.errors import MissingDataError, UsageError
-    from benchsuite.models.zoo.importing import import_checkpoint
-    from benchsuite.tasks.probe_cards import slug
+    from benchsuite.errors import MissingDataError
+    from benchsuite.models.zoo.importing import default_name, import_checkpoint
 
     root = data_root()
     if root is None:
         raise MissingDataError("there is no data folder to import into", "Set BENCHSUITE_DATA to one")
-    called = slug(name or re.split(r"-\d|\.(?:zip|whl|tar|tgz)", path.name)[0])
-    if not called:
-        raise UsageError(f"{name or path.name!r} makes no name", "Choose one with --name: letters and digits")
+    called = _task_name(name or default_name(path), root)
     with _progress():
         target = import_checkpoint(path, root, called, member, force)
-    click.echo(f"{printable(str(target))} is there. Its task:")
+    click.echo(f"{printable(str(target))} is there, and its task is trained-{called}:")
     click.echo(f"benchsuite run --plugin dead-direction --plugin probe-controls --task trained-{called}")
+
+
+def _task_name(name: str, root: Path) -> str:
+    """Return what folder and task of a checkpoint are called.
+
+    Raises:
+        UsageError: nothing is left of ``name``, or the task of that name reads another folder.
+    """
+    from benchsuite.errors import UsageError
+    from benchsuite.tasks.probe_cards import CHECKPOINT_FOLDER, folder_behind, slug
+
+    called = slug(name)
+    if not called:
+        raise UsageError(f"{name!r} makes no name", "Choose one with --name: letters and digits")
+    folder = folder_behind(called, root)
+    if folder not in (None, f"{CHECKPOINT_FOLDER}/{called}"):
+        raise UsageError(f"the task trained-{called} reads {folder} already", "Choose another --name")
+    return called
 
 
 @data.command()

@@ -117,14 +117,29 @@ def local_tasks(root: Path | None) -> tuple[TaskCard, ...]:
     return tuple(card for name, card in sorted(found.items()) if name not in taken)
 
 
+def folder_behind(name: str, root: Path | None) -> str | None:
+    """Return the folder below ``root`` that the task ``trained-<name>`` reads, or None where there is no such task.
+
+    Args:
+        name: as :func:`slug` returns it.
+        root: the data folder, or None.
+    """
+    cards = (*TASKS, *local_tasks(root))
+    return next((str(card.config["checkpoint"]) for card in cards if card.name == f"trained-{name}"), None)
+
+
 def _folders(root: Path | None) -> Iterator[str]:
-    """Yield the names of the folders that hold a configuration, sorted; none where nothing can be read."""
+    """Yield the names of the folders that hold a configuration, sorted; none where nothing can be read.
+
+    Hidden ones are left out: an import that is under way, or was cut short, lies in one.
+    """
     try:
         entries = sorted(os.scandir(root / CHECKPOINT_FOLDER), key=lambda entry: entry.name) if root else []
     except OSError:
         return
     for entry in entries:
-        if (Path(entry) / "config.json").is_file() and entry.name.isprintable():
+        hidden = entry.name.startswith(".")
+        if not hidden and (Path(entry) / "config.json").is_file() and entry.name.isprintable():
             yield entry.name
 
 

@@ -5,123 +5,52 @@ Nothing of the archive is run or unpickled. Members are read one by one and writ
 
 from __future__ import annotations
 
-import importlib.util
-import logging
-import lzma
+import json
+import os
+import re
 import secrets
 import shutil
-import tarfile
-import zipfile
-import zlib
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
 from benchsuite.errors import MissingDataError, StoreError, UsageError
+from benchsuite.models.zoo.archives import open_source
+from benchsuite.models.zoo.gguf_file import GGUF, convert
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-_log = logging.getLogger(__name__)
+    from benchsuite.models.zoo.archives import Source
+
+__all__ = ["default_name", "find_member", "import_checkpoint"]
 
 #: What is taken of a transformers folder: weights, configuration, tokenizer.
 _TAKEN = (".safetensors", ".json", ".txt")
-_PICKLES = (".bin", ".pt", ".pth", ".ckpt", ".pkl")
-_DAMAGE = (zipfile.BadZipFile, tarfile.TarError, EOFError, NotImplementedError, zlib.error, lzma.LZMAError, OSError)
-"""What reading a damaged archive may raise."""
-_LONG = 50 * 2**20
-"""Bytes from which a copy is worth a line."""
+_PICKLE = re.compile(r"(pytorch_model[^/]*\.bin|\.pt|\.pth|\.ckpt|\.pkl)$")
+_ARCHIVE = re.compile(r"\.(whl|zip|tgz|gguf|tar(\.\w+)?)$", re.IGNORECASE)
+_VERSION = re.compile(r"-v?\d+(\.\d+)+(\.?(a|b|rc|post|dev)\d+)?$")
 
 
-class Source:
-    """The files of a folder, a zip (a wheel is one) or a tar, by their paths inside it."""
+def default_name(path: Path) -> str:
+    """Return what a checkpoint is called that is imported from ``path`` without a name.
 
-    def __init__(self, path: Path, names: Sequence[str], opener: Any) -> None:
-        self._path = path
-        self.names = [name for name in names if not name.endswith("/")]
-        self._open = opener
-
-    def copy(self, name: str, target: Path) -> None:
-        """Write the file ``name`` to ``target``."""
-        with target.open("wb") as out:
-            for block in self._blocks(name):
-                out.write(block)
-        if target.stat().st_size > _LONG:
-            _log.info("%s: %.0f MB", name, target.stat().st_size / 1e6)
-
-    def _blocks(self, name: str) -> Iterator[bytes]:
-        with _damage_told(self._path):
-            opened: IO[bytes] = self._open(name)
-            with opened as file:
-                yield from iter(lambda: file.read(2**20), b"")
-
-
-@contextmanager
-def _damage_told(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except _DAMAGE as error:
-        cause = " ".join(str(error).split()) or type(error).__name__
-        raise MissingDataError(f"{path} is damaged or no archive: {cause}", "Get it again") from error
-
-
-@contextmanager
-def open_source(path: Path) -> Iterator[Source]:
-    """Open a folder, a ``.whl`` or ``.zip``, or a tar of any compression.
-
-    Raises:
-        MissingDataError: it is none of these, is damaged, or holds a name that leads out of it.
+    Of a wheel that is its distribution's name; of another archive what stands before ``.zip`` and the like, and before
+    a version as in ``mine-1.0``; of a folder its name.
     """
+    name = Path(os.path.abspath(path)).name  # noqa: PTH100 (".." has a name this way, and a link keeps its own)
     if path.is_dir():
-        yield Source(path, sorted(p.relative_to(path).as_posix() for p in path.rglob("*") if p.is_file()), _in(path))
-        return
-    with ExitStack() as stack:
-        # The names alone: what the caller does with them may fail for reasons of its own.
-        with _damage_told(path):
-            if zipfile.is_zipfile(path):
-                archive = stack.enter_context(zipfile.ZipFile(path))
-                source = Source(path, _inside(path, archive.namelist()), archive.open)
-            else:
-                tape = stack.enter_context(tarfile.open(path))
-                _require_end(tape)
-                files = [member.name for member in tape.getmembers() if _plain(path, member)]
-                source = Source(path, _inside(path, files), tape.extractfile)
-        yield source
+        return name
+    if name.lower().endswith(".whl"):
+        return name.partition("-")[0]
+    return _VERSION.sub("", _ARCHIVE.sub("", name))
 
 
-def _in(folder: Path) -> Any:
-    return lambda name: (folder / name).open("rb")
-
-
-def _require_end(tape: tarfile.TarFile) -> None:
-    """Refuse a tar without its mark of the end: one that was cut between two members looks whole otherwise."""
-    tape.getmembers()
-    file = tape.fileobj
-    assert file is not None
-    file.seek(tape.offset)
-    if len(file.read(tarfile.BLOCKSIZE)) < tarfile.BLOCKSIZE:
-        raise tarfile.ReadError("it is cut off")
-
-
-def _plain(path: Path, member: tarfile.TarInfo) -> bool:
-    if not (member.isfile() or member.isdir()):
-        raise MissingDataError(f"{path} holds {member.name!r}, which is no plain file", "Do not trust this archive")
-    return member.isfile()
-
-
-def _inside(path: Path, names: Sequence[str]) -> Sequence[str]:
-    for name in names:
-        if PurePosixPath(name).is_absolute() or ".." in PurePosixPath(name).parts or "\\" in name or ":" in name:
-            raise MissingDataError(f"{path} holds {name!r}, which leads out of it", "Do not trust this archive")
-    return names
-
-
-def find_member(source: Source, path: Path, wanted: str | None) -> str:
+def find_member(source: Source, wanted: str | None) -> str:
     """Return the folder with ``config.json`` and ``*.safetensors``, or the ``.gguf`` file, that ``source`` holds.
 
     Args:
-        source: of :func:`open_source`.
-        path: for messages.
+        source: of :func:`~benchsuite.models.zoo.archives.open_source`.
         wanted: which one, where there are several; None where there is one.
 
     Raises:
@@ -130,29 +59,30 @@ def find_member(source: Source, path: Path, wanted: str | None) -> str:
     """
     found = _checkpoints(source.names)
     if not found:
-        pickled = next((name for name in source.names if name.endswith(_PICKLES)), None)
+        pickled = next(filter(_PICKLE.search, source.names), None)
         if pickled is not None:
             raise MissingDataError(
-                f"{path} holds its weights as a pickle ({pickled}), which could run code and is not read",
+                f"{source.path} holds its weights as a pickle ({pickled}), which could run code and is not read",
                 "Convert it to safetensors where you trust it",
             )
         raise MissingDataError(
-            f"{path} holds no checkpoint: neither config.json beside *.safetensors, nor a .gguf file",
+            f"{source.path} holds no checkpoint: neither config.json beside *.safetensors, nor a .gguf file",
             "docs/data.md names packages that do",
         )
     if wanted is not None:
-        if wanted not in found:
-            raise UsageError(f"{path} has no checkpoint {wanted!r}", f"It has {', '.join(found)}")
-        return wanted
+        if str(PurePosixPath(wanted)) not in found:
+            raise UsageError(f"{source.path} has no checkpoint {wanted!r}", f"It has {', '.join(found)}")
+        return str(PurePosixPath(wanted))
     if len(found) > 1:
-        raise UsageError(f"{path} holds {len(found)} checkpoints: {', '.join(found)}", "Choose one with --member")
+        several = f"{len(found)} checkpoints: {', '.join(found)}"
+        raise UsageError(f"{source.path} holds {several}", "Choose one with --member")
     return found[0]
 
 
 def _checkpoints(names: Sequence[str]) -> list[str]:
     folders = {str(PurePosixPath(name).parent) for name in names if name.endswith(".safetensors")}
     whole = {folder for folder in folders if str(PurePosixPath(folder, "config.json")) in names}
-    return sorted([*whole, *(name for name in names if name.endswith(".gguf"))])
+    return sorted([*whole, *(name for name in names if name.lower().endswith(GGUF))])
 
 
 def import_checkpoint(path: Path, root: Path, name: str, member: str | None = None, force: bool = False) -> Path:
@@ -168,7 +98,7 @@ def import_checkpoint(path: Path, root: Path, name: str, member: str | None = No
         force: replace a folder that is there.
 
     Raises:
-        UsageError: the folder is there already, or ``member`` is needed or unknown.
+        UsageError: the folder is there already, ``member`` is needed or unknown, or a library lacks.
         MissingDataError: the archive is absent, damaged, hostile, or holds no checkpoint that can be read.
         StoreError: the data folder cannot be written.
     """
@@ -178,29 +108,49 @@ def import_checkpoint(path: Path, root: Path, name: str, member: str | None = No
     if target.exists() and not force:
         raise UsageError(f"{target} is there already", "Choose another --name, or replace it with --force")
     with open_source(path) as source:
-        found = find_member(source, path, member)
-        with _written_whole(target) as folder:
-            if found.endswith(".gguf"):
-                _convert(source, found, folder)
+        found = find_member(source, member)
+        with _written_whole(target, force) as folder:
+            if found.lower().endswith(GGUF):
+                convert(source, found, folder)
             else:
                 _take(source, found, folder)
+                _require_sound(folder, path)
     return target
 
 
 @contextmanager
-def _written_whole(target: Path) -> Iterator[Path]:
+def _written_whole(target: Path, force: bool) -> Iterator[Path]:
+    """Give an empty folder beside ``target``, which gets that name when the block ends well and is removed when not.
+
+    Raises:
+        StoreError: it cannot be written.
+    """
+    # Hidden, so that a task is made of it neither now nor when the machine dies half-way.
     temporary = target.with_name(f".{target.name}.{secrets.token_hex(6)}")
     try:
         temporary.mkdir(parents=True)
         yield temporary
-        if target.exists():
-            shutil.rmtree(target)
-        temporary.rename(target)
+        if force and target.exists():
+            _swap(temporary, target)
+        else:
+            temporary.rename(target)
     except OSError as error:
         message = f"{target} cannot be written: {error.strerror or error}"
         raise StoreError(message, "Mend the folder or the disk") from error
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
+
+
+def _swap(new: Path, target: Path) -> None:
+    """Put ``new`` in the place of ``target``; where that fails the old one is there again."""
+    old = new.with_name(f"{new.name}.old")
+    target.rename(old)
+    try:
+        new.rename(target)
+    except BaseException:
+        old.rename(target)
+        raise
+    shutil.rmtree(old, ignore_errors=True)
 
 
 def _take(source: Source, folder: str, target: Path) -> None:
@@ -210,29 +160,39 @@ def _take(source: Source, folder: str, target: Path) -> None:
             source.copy(name, target / inner.name)
 
 
-def _convert(source: Source, name: str, target: Path) -> None:
-    if importlib.util.find_spec("gguf") is None:
-        raise UsageError(f"{name} is a GGUF file, which needs the library gguf", "pip install 'benchsuite[gguf]'")
-    from benchsuite.models.zoo.build import quiet, transformers
+def _require_sound(folder: Path, path: Path) -> None:
+    """Refuse what an archive may hold although it is whole itself: cut weights, a pointer of Git LFS, a missing shard.
 
-    file = PurePosixPath(name).name
-    source.copy(name, target / file)
-    _log.info("%s: turning it into float32 safetensors", file)
-    options: dict[str, Any] = {"gguf_file": file, "local_files_only": True, "trust_remote_code": False}
-    with quiet():
+    Headers alone are read. What else a model needs is checked when its task is prepared.
+
+    Raises:
+        MissingDataError: a file is no safetensors or no JSON, or shards are missing.
+    """
+    import safetensors
+
+    mend = "Get it again, from where its files are whole"
+    for file in sorted(folder.glob("*.safetensors")):
         try:
-            read = transformers().AutoModelForCausalLM.from_pretrained(target, **options)
-            tokenizer = transformers().AutoTokenizer.from_pretrained(target, **options)
-        except KeyboardInterrupt:
-            raise
-        except BaseException as error:  # the tokenizers library panics, which is no Exception
-            cause = " ".join(str(error).split())[:200]
-            mend = "transformers lists the GGUF files that it knows"
-            raise MissingDataError(f"{name} cannot be read: {cause}", mend) from error
-        # What was read keeps the mark of a quantized model, and would be saved as one.
-        del read.config.quantization_config
-        model = transformers().AutoModelForCausalLM.from_config(read.config).float()
-        model.load_state_dict(read.state_dict())
-        model.save_pretrained(target)
-        tokenizer.save_pretrained(target)
-    (target / file).unlink()
+            with safetensors.safe_open(file, framework="numpy"):
+                pass
+        except safetensors.SafetensorError as error:
+            raise MissingDataError(f"{file.name} in {path} is damaged or no safetensors: {error}", mend) from error
+    _read_json(folder / "config.json", path)
+    for index in folder.glob("*.safetensors.index.json"):
+        shards = {str(shard) for shard in _weight_map(index, path).values()}
+        absent = sorted(shard for shard in shards if not (folder / PurePosixPath(shard).name).is_file())
+        if absent:
+            raise MissingDataError(f"{path} lacks {', '.join(absent)}, which {index.name} names", mend)
+
+
+def _weight_map(index: Path, path: Path) -> dict[str, str]:
+    read = _read_json(index, path)
+    found = read.get("weight_map") if isinstance(read, dict) else None
+    return found if isinstance(found, dict) else {}
+
+
+def _read_json(file: Path, path: Path) -> Any:
+    try:
+        return json.loads(file.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise MissingDataError(f"{file.name} in {path} is no JSON: {error}", "Get it again") from error

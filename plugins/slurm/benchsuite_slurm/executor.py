@@ -7,11 +7,13 @@ a worker wrote is unpickled here.
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import logging
 import math
 import os
 import shutil
+import signal
 import tempfile
 import time
 from dataclasses import dataclass, field, replace
@@ -212,7 +214,7 @@ class _Array:
     def stop(self) -> None:
         """Cancel the jobs that still run and remove the folder; where a job was lost, its logs are kept."""
         for flight in self._flying.values():
-            flight.job.cancel(check=False)
+            self._cancel(flight.job)
             self._ending.append(flight.job)
         self._flying.clear()
         until = time.perf_counter() + FAREWELL
@@ -222,6 +224,13 @@ class _Array:
             _log.warning("a job was lost: letters and logs are kept in %s", self._folder)
         else:
             shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _cancel(self, job: Any) -> None:
+        job.cancel(check=False)
+        if self._options.cluster == "local":
+            # submitit sends a Ctrl-C, which a process that was started in the background does not hear.
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(int(job.job_id), signal.SIGKILL)
 
     def _see_off(self) -> bool:
         """Forget the jobs that have ended; return whether there are others."""

@@ -198,6 +198,7 @@ os.kill(os.getpid(), signal.SIGSEGV)
 """
 
 
+@pytest.mark.slow
 def test_a_process_that_dies_before_the_method_has_its_job_is_started_once_more_and_marked(workshop):
     workshop.plugin("fragile", method=FRAGILE)
     workshop.plugin("doomed", method=DOOMED)
@@ -223,6 +224,7 @@ class Method:
 """
 
 
+@pytest.mark.slow
 def test_a_worker_with_a_thread_too_many_gets_no_further_cell(workshop):
     workshop.plugin("thread", method=THREAD)
     assert workshop.run("--plugin", "thread", "--plugin", "toy-good", "--jobs", "2").returncode == 0
@@ -242,6 +244,7 @@ class Method:
 """
 
 
+@pytest.mark.slow
 def test_a_process_that_cut_itself_loose_ends_with_the_time_of_its_cell(workshop):
     workshop.plugin("loose", method=LOOSE)
     workshop.run("--plugin", "loose", "--timeout", "4")

@@ -21,7 +21,7 @@ $(INSTALLED): pyproject.toml constraints.txt
 	@touch $@
 
 test: $(INSTALLED) ## set up and run the default test suite
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 test-slow: $(INSTALLED) ## the tests marked slow
 	$(BIN)/python -m pytest -m slow

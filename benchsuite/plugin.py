@@ -21,7 +21,7 @@ from benchsuite.contracts.cards import (
     TaskCard,
 )
 from benchsuite.contracts.curriculum import Budget, Curriculum, Phase
-from benchsuite.contracts.dataset import NodeDataset
+from benchsuite.contracts.dataset import GraphDataset, NodeDataset, Split, TargetType
 from benchsuite.contracts.graph import Graph
 from benchsuite.contracts.norm_placement import (
     Goal,
@@ -60,6 +60,7 @@ __all__ = [
     "FinalNorm",
     "Goal",
     "Graph",
+    "GraphDataset",
     "Kind",
     "LayerNorms",
     "MethodCard",
@@ -85,8 +86,10 @@ __all__ = [
     "Reported",
     "ScaleSite",
     "Slot",
+    "Split",
     "StackNorms",
     "Subject",
+    "TargetType",
     "Task",
     "TaskCard",
     "bits_parameter",

@@ -17,11 +17,13 @@ class Graph:
     """
 
     x: Tensor
-    """Node features, ``[nodes, features]`` float32."""
+    """Node features: ``[nodes, features]`` float32, or codes of categories, ``[nodes, columns]`` int64."""
     edge_index: Tensor
     """``[2, edges]`` int64, sorted by target then source, without duplicates or self loops."""
     batch: Tensor | None = None
-    """``[nodes]`` int64, the graph each node belongs to; None where there is one graph."""
+    """``[nodes]`` int64, ascending, the graph each node belongs to; None where there is one graph."""
+    edge_attr: Tensor | None = None
+    """``[edges, columns]`` float32, or int64 codes, in the order of :attr:`edge_index`; None where edges have none."""
     cache: dict[str, Any] = field(default_factory=dict, repr=False)
     """Derived structures (normalised adjacencies) that live as long as this object; cleared by :meth:`fresh`."""
 
@@ -49,4 +51,4 @@ class Graph:
 
     def fresh(self) -> Graph:
         """The same tensors with nothing derived: what a method is handed, so that no timed run meets a warm cache."""
-        return Graph(self.x, self.edge_index, self.batch)
+        return Graph(self.x, self.edge_index, self.batch, self.edge_attr)

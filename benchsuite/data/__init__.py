@@ -5,22 +5,24 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING
 
-from benchsuite.contracts.dataset import NodeDataset
+from benchsuite.contracts.dataset import GraphDataset, NodeDataset
 from benchsuite.errors import PluginError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
-    from typing import Any
+    from typing import Any, TypeVar
 
     from benchsuite.contracts.cards import DatasetCard
     from benchsuite.data.text.corpus import Corpus
 
-__all__ = ["NodeDataset", "load", "read", "resolve"]
+    Wanted = TypeVar("Wanted", NodeDataset, GraphDataset)
+
+__all__ = ["GraphDataset", "NodeDataset", "load", "read", "read_graphs", "resolve"]
 
 
 def read(card: DatasetCard, root: Path | None) -> NodeDataset:
-    """Return the graph that ``card`` describes, validated.
+    """Return the graph with targets at its nodes that ``card`` describes, validated.
 
     Args:
         card: of the suite or of a plugin.
@@ -30,22 +32,34 @@ def read(card: DatasetCard, root: Path | None) -> NodeDataset:
         MissingDataError: it is absent, truncated, another one, or breaks an invariant.
         PluginError: the card's target cannot be imported or returns something else.
     """
+    return _read(card, root, NodeDataset, "one graph with targets at its nodes")
+
+
+def read_graphs(card: DatasetCard, root: Path | None) -> GraphDataset:
+    """Return the graphs, each with targets of its own, that ``card`` describes; as :func:`read` otherwise."""
+    return _read(card, root, GraphDataset, "many graphs with targets of their own")
+
+
+def _read(card: DatasetCard, root: Path | None, kind: type[Wanted], said: str) -> Wanted:
     from benchsuite.data.validate import validate
 
     dataset = load(card, root)
-    if not isinstance(dataset, NodeDataset):
-        raise PluginError(f"data set {card.name!r} is text, and a graph is wanted", "Name another in the task's card")
-    return validate(dataset)
+    if not isinstance(dataset, kind):
+        found = type(dataset).__name__
+        raise PluginError(f"data set {card.name!r} is a {found}, and a task wants {said}", "Name another in its card")
+    if isinstance(dataset, NodeDataset):
+        validate(dataset)
+    return dataset
 
 
-def load(card: DatasetCard, root: Path | None) -> NodeDataset | Corpus:
-    """Return the graph or the corpus as its target gives it, without validating it. Raises as :func:`read`."""
+def load(card: DatasetCard, root: Path | None) -> NodeDataset | GraphDataset | Corpus:
+    """Return what the card's target gives, without validating it. Raises as :func:`read`."""
     from benchsuite.data.text.corpus import Corpus
 
     dataset = resolve(card, card.target)(root)
-    if not isinstance(dataset, NodeDataset | Corpus):
+    if not isinstance(dataset, NodeDataset | GraphDataset | Corpus):
         kind = type(dataset).__name__
-        message = f"data set {card.name!r}: {card.target} returned {kind}, neither NodeDataset nor Corpus"
+        message = f"data set {card.name!r}: {card.target} returned {kind}, no NodeDataset, GraphDataset or Corpus"
         raise PluginError(message, "Mend its plugin")
     return dataset
 

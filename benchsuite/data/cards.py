@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from benchsuite.contracts.cards import DatasetCard
+from benchsuite.data.molecules.cards import DATASETS as MOLECULES
+from benchsuite.data.ogb.cards import DATASETS as OGB
+from benchsuite.data.pyg.cards import DATASETS as PYG
+from benchsuite.data.tu.cards import DATASETS as TU
 
 #: What the name of a Planetoid file ends in: features and labels of the training nodes (x, y), of the test nodes
 #: (tx, ty) and of all but the test nodes (allx, ally); adjacency lists (graph); ids of the test nodes (test.index).
@@ -81,4 +85,8 @@ DATASETS: tuple[DatasetCard, ...] = (
         "https://www.gutenberg.org",
         "text/gutenberg/*.txt*",
     ),
+    *OGB,
+    *TU,
+    *MOLECULES,
+    *PYG,
 )

@@ -39,7 +39,7 @@ def test_the_others_say_what_they_need(known):
 def test_text_is_loaded_and_is_no_graph():
     corpus = load(next(c for c in TEXT if c.bundled), None)
     assert len(corpus.documents) > len(corpus.held_out) > 0
-    with pytest.raises(PluginError, match="'cpython-docs' is text, and a graph is wanted"):
+    with pytest.raises(PluginError, match="'cpython-docs' is a Corpus, and a task wants"):
         read(next(c for c in TEXT if c.bundled), None)
 
 
@@ -50,7 +50,7 @@ def test_a_target_that_is_not_there(target):
 
 
 def test_a_target_that_returns_something_else():
-    with pytest.raises(PluginError, match="returned bool, neither NodeDataset nor Corpus"):
+    with pytest.raises(PluginError, match="returned bool, no NodeDataset, GraphDataset or Corpus"):
         read(card("os.path:isabs"), "/")
 
 

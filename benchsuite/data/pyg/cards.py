@@ -1,0 +1,10 @@
+"""Data sets in PyTorch Geometric's own layout, as cards. Imports no torch: listing them is cheap."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from benchsuite.contracts.cards import DatasetCard
+
+DATASETS: tuple[DatasetCard, ...] = ()

@@ -34,6 +34,8 @@ Name = Annotated[str, Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$", max_length=64)]
 Identifier = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$", max_length=64)]
 Target = Annotated[str, Field(pattern=r"^[A-Za-z_][\w.]*:[A-Za-z_]\w*$")]
 Line = Annotated[str, Field(min_length=1, max_length=400, pattern=r"^[^\n]+$")]
+#: A path below the data folder: plain names with ``/`` between, none of which begins with a dot; or nothing.
+Below = Annotated[str, Field(pattern=r"^([^./\\:\n][^/\\:\n]*(/[^./\\:\n][^/\\:\n]*)*)?$")]
 
 
 #: What must hold for a claim to survive, g being the gain over the task's reference on one seed. ``beats``: g(method) >
@@ -256,8 +258,29 @@ class TaskCard(Frozen):
         return served and method.kind in self.factors
 
 
+class Download(Frozen):
+    """One file of a data set that is to be had at an address."""
+
+    url: Annotated[str, Field(pattern=r"^https?://\S+$")]
+    name: Annotated[str, Field(pattern=r"^[\w][\w.-]*$")] | Literal[""] = ""
+    """What the file is called; empty where that is the end of the address."""
+    sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] | None = None
+    """Of the original file (hex), where it is known."""
+    size: int | None = Field(default=None, ge=0)
+    """In bytes, where it is known exactly: a server that offers another size is asked for nothing."""
+
+    @property
+    def file(self) -> str:
+        """What the file is called."""
+        return self.name or self.url.partition("?")[0].rpartition("/")[2]
+
+
 class DatasetCard(Frozen):
-    """A data set: where it comes from, and the function that reads it."""
+    """A data set: where it comes from, and the function that reads it.
+
+    ``benchsuite data fetch`` and ``data import`` need ``folder`` and ``files``, and the first ``downloads`` too; a
+    ``fetch`` of its own is for data sets that these cannot describe.
+    """
 
     name: Name
     target: Target
@@ -271,3 +294,11 @@ class DatasetCard(Frozen):
     """``"module:function"``, called as ``function(root)``: downloads the files into the folder."""
     files: tuple[str, ...] = ()
     """Relative paths of the files that mark its presence in the flat layout; each may be a pattern (``*.txt*``)."""
+    layouts: tuple[tuple[str, ...], ...] = ()
+    """Other sets of files that mark its presence, each as ``files``: those of another library, or a flat one."""
+    folder: Below = ""
+    """Its own folder below the data folder (``ogbn_arxiv``), which a download or an import fills: whole, or not at all.
+    One of ``files`` and ``layouts`` should lie in there."""
+    downloads: tuple[Download, ...] = ()
+    """What ``benchsuite data fetch`` downloads into ``folder``. An archive (``.zip``, ``.tar.gz``) is unpacked, so that
+    ``files`` come to lie where they say, whatever folders it has above them."""

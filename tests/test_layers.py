@@ -18,12 +18,13 @@ PLUGINS = ROOT / "plugins"
 #: What each part of the suite may import of the others (besides itself, and ``benchsuite`` for its version).
 ALLOWED: dict[str, set[str]] = {
     "errors": set(),
+    "archives": {"errors"},
     "caching": {"errors"},
     "contracts": {"errors"},
     "plugin": {"contracts", "errors"},
     "host": {"contracts", "errors"},
-    "data": {"caching", "contracts", "errors"},
-    "models": {"caching", "contracts", "errors"},
+    "data": {"archives", "caching", "contracts", "errors"},
+    "models": {"archives", "caching", "contracts", "errors"},
     "tasks": {"caching", "contracts", "data", "errors", "models", "plugin"},
     "store": {"contracts", "errors"},
     "engine": {"caching", "contracts", "data", "errors", "host", "models", "store", "tasks"},

@@ -248,7 +248,7 @@ class TestImport:
         assert "trained-my-model" in capsys.readouterr().out
 
     def test_a_large_file_is_a_line_of_progress(self, imported, wheel, monkeypatch):
-        monkeypatch.setattr("benchsuite.models.zoo.archives._LONG", 50)
+        monkeypatch.setattr("benchsuite.archives._LONG", 50)
         code, _, err = imported(wheel)
         assert (code, err) == (0, ["my_model/model.safetensors: 0 MB"])
 

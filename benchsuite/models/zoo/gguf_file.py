@@ -17,7 +17,7 @@ from benchsuite.errors import MissingDataError, StoreError, UsageError
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from benchsuite.models.zoo.archives import Source
+    from benchsuite.archives import Source
 
 _log = logging.getLogger(__name__)
 

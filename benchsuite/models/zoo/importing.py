@@ -14,14 +14,14 @@ from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
+from benchsuite.archives import open_source
 from benchsuite.errors import MissingDataError, StoreError, UsageError
-from benchsuite.models.zoo.archives import open_source
 from benchsuite.models.zoo.gguf_file import GGUF, convert
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from benchsuite.models.zoo.archives import Source
+    from benchsuite.archives import Source
 
 __all__ = ["default_name", "find_member", "import_checkpoint"]
 
@@ -50,7 +50,7 @@ def find_member(source: Source, wanted: str | None) -> str:
     """Return the folder with ``config.json`` and ``*.safetensors``, or the ``.gguf`` file, that ``source`` holds.
 
     Args:
-        source: of :func:`~benchsuite.models.zoo.archives.open_source`.
+        source: of :func:`~benchsuite.archives.open_source`.
         wanted: which one, where there are several; None where there is one.
 
     Raises:

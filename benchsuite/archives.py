@@ -14,12 +14,12 @@ import zipfile
 import zlib
 from contextlib import ExitStack, contextmanager
 from pathlib import PurePosixPath
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 from benchsuite.errors import MissingDataError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Collection, Iterable, Iterator
     from pathlib import Path
 
 #: Progress, one line a large file, at level INFO.
@@ -29,9 +29,22 @@ _DAMAGE = (zipfile.BadZipFile, tarfile.TarError, EOFError, zlib.error, lzma.LZMA
 """What reading a damaged archive may raise."""
 _LONG = 50 * 2**20
 """Bytes from which a copy is worth a line."""
+_PLAIN = (".gguf", ".npz")
+"""What is a file by itself, although ``.npz`` is a zip inside."""
+_MEMBERS = 100_000
+_SMALL, _SWELLING = 2**30, 200
+"""An archive may unpack to this many bytes, or to this many times its own size: tables of text reach 30 times."""
 _DISTRUST = "Do not trust this archive"
 _UNIX = 3
 """What a zip says of a member whose attributes hold a Unix mode."""
+
+
+class _Entry(NamedTuple):
+    name: str
+    key: Any
+    """What the archive's library opens it by."""
+    size: int
+    folder: bool
 
 
 class Source:
@@ -39,11 +52,13 @@ class Source:
 
     Args:
         path: of the folder or archive, for messages.
-        members: what ``opener`` takes, by path inside (with ``/``, and without ``.``).
+        members: by path inside (with ``/``, and without ``.``): what ``opener`` takes, and its size in bytes.
         opener: returns a member opened for reading.
     """
 
-    def __init__(self, path: Path, members: dict[str, Any], opener: Callable[[Any], IO[bytes] | None]) -> None:
+    def __init__(
+        self, path: Path, members: dict[str, tuple[Any, int]], opener: Callable[[Any], IO[bytes] | None]
+    ) -> None:
         self.path = path
         self._members = members
         self._open = opener
@@ -52,6 +67,10 @@ class Source:
     def names(self) -> list[str]:
         """The paths of all files, sorted."""
         return sorted(self._members)
+
+    def size(self, name: str) -> int:
+        """Return how many bytes the file ``name`` has; of an archive, how many it says."""
+        return self._members[name][1]
 
     def copy(self, name: str, target: Path) -> None:
         """Write the file ``name`` to ``target``.
@@ -69,7 +88,7 @@ class Source:
 
     def _blocks(self, name: str) -> Iterator[bytes]:
         with _damage_told(self.path):
-            opened = self._open(self._members[name])
+            opened = self._open(self._members[name][0])
             assert opened is not None  # a tar has no content for folders alone, and none is among the members
             with opened as file:
                 yield from iter(lambda: file.read(2**20), b"")
@@ -77,19 +96,20 @@ class Source:
 
 @contextmanager
 def open_source(path: Path) -> Iterator[Source]:
-    """Open a folder, a ``.whl`` or ``.zip``, a tar of any compression, or a ``.gguf`` file that lies by itself.
+    """Open a folder, a ``.whl`` or ``.zip``, a tar of any compression, or a ``.gguf`` or ``.npz`` file by itself.
 
     Links in a folder are followed, since they are the user's own (the cache of Hugging Face is made of them); in an
     archive they are refused.
 
     Raises:
-        MissingDataError: it is none of these, is damaged, or holds a link, a device or a name that leads out of it.
+        MissingDataError: it is none of these, is damaged, or holds a link, a device, a name that leads out of it, or
+            far more than fits into an archive of its size.
     """
     if path.is_dir():
-        files = {file.relative_to(path).as_posix(): file for file in path.rglob("*") if file.is_file()}
-        yield Source(path, files, _read)
-    elif path.suffix.lower() == ".gguf":
-        yield Source(path, {path.name: path}, _read)
+        files = (file for file in path.rglob("*") if file.is_file())
+        yield Source(path, {file.relative_to(path).as_posix(): (file, file.stat().st_size) for file in files}, _read)
+    elif path.suffix.lower() in _PLAIN:
+        yield Source(path, {path.name: (path, path.stat().st_size)}, _read)
     else:
         with ExitStack() as stack:
             # The names alone: what the caller does with them may fail for reasons of its own.
@@ -104,24 +124,30 @@ def _read(file: Path) -> IO[bytes]:
 
 def _of_zip(path: Path, stack: ExitStack) -> Source:
     archive = stack.enter_context(zipfile.ZipFile(path))
-    entries = archive.infolist()
-    for entry in entries:
+    return Source(path, _inside(path, _zip_entries(path, archive)), archive.open)
+
+
+def _zip_entries(path: Path, archive: zipfile.ZipFile) -> Iterator[_Entry]:
+    for entry in archive.infolist():
         mode = stat.S_IFMT(entry.external_attr >> 16) if entry.create_system == _UNIX else 0
         if mode not in (0, stat.S_IFREG, stat.S_IFDIR):
             raise _no_file(path, entry.filename)
-    inside = _inside(path, ((entry.filename, entry) for entry in entries))
-    return Source(path, {name: entry.filename for name, entry in inside.items() if not entry.is_dir()}, archive.open)
+        yield _Entry(entry.filename, entry.filename, entry.file_size, entry.is_dir())
 
 
 def _of_tar(path: Path, stack: ExitStack) -> Source:
     tape = stack.enter_context(_tape(path))
-    entries = tape.getmembers()
+    inside = _inside(path, _tar_entries(path, tape))
     _require_end(tape)
-    for entry in entries:
+    return Source(path, inside, tape.extractfile)
+
+
+def _tar_entries(path: Path, tape: tarfile.TarFile) -> Iterator[_Entry]:
+    # One by one: what a hostile tar says of its next member is known before that member is unpacked.
+    for entry in tape:
         if not (entry.isfile() or entry.isdir()):
             raise _no_file(path, entry.name)
-    inside = _inside(path, ((entry.name, entry) for entry in entries))
-    return Source(path, {name: entry for name, entry in inside.items() if entry.isfile()}, tape.extractfile)
+        yield _Entry(entry.name, entry, entry.size, entry.isdir())
 
 
 def _tape(path: Path) -> tarfile.TarFile:
@@ -141,15 +167,31 @@ def _require_end(tape: tarfile.TarFile) -> None:
         raise tarfile.ReadError("it is cut off")
 
 
-def _inside(path: Path, entries: Iterable[tuple[str, Any]]) -> dict[str, Any]:
-    """Return entries by their plain names (``tar czf x.tgz ./model`` writes ``./model/...``); of twins the last."""
-    found = {}
-    for name, entry in entries:
-        inner = PurePosixPath(name)
+def _inside(path: Path, entries: Iterable[_Entry]) -> dict[str, tuple[Any, int]]:
+    """Return files by their plain names (``tar czf x.tgz ./model`` writes ``./model/...``); of twins the last."""
+    found: dict[str, tuple[Any, int]] = {}
+    room, total = max(_SMALL, _SWELLING * path.stat().st_size), 0
+    for number, entry in enumerate(entries):
+        inner, name = PurePosixPath(entry.name), entry.name
         if inner.is_absolute() or ".." in inner.parts or "\\" in name or ":" in name:
             raise MissingDataError(f"{path} holds {name!r}, which leads out of it", _DISTRUST)
-        found[str(inner)] = entry
+        total += entry.size
+        if total > room:
+            size = f"{total:,} bytes, out of {path.stat().st_size:,}"
+            raise MissingDataError(f"{path} would unpack to more than {size}", _DISTRUST)
+        if number >= _MEMBERS:
+            raise MissingDataError(f"{path} holds more than {_MEMBERS:,} files", _DISTRUST)
+        if not entry.folder:
+            found[str(inner)] = (entry.key, entry.size)
+    _require_tree(path, found)
     return found
+
+
+def _require_tree(path: Path, names: Collection[str]) -> None:
+    """Refuse what no folder could hold: a file that is a folder too."""
+    for name in names:
+        if name == "." or any(str(parent) in names for parent in PurePosixPath(name).parents if parent.name):
+            raise MissingDataError(f"{path} holds {name!r} inside what is a file", _DISTRUST)
 
 
 def _no_file(path: Path, name: str) -> MissingDataError:

@@ -11,8 +11,8 @@ import zipfile
 
 import pytest
 
+from benchsuite.archives import open_source
 from benchsuite.errors import MissingDataError
-from benchsuite.models.zoo.archives import open_source
 
 TEXT = b"".join(b"%d bottles of beer\n" % number for number in range(20_000))
 

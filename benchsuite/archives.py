@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import logging
 import lzma
+import secrets
+import shutil
 import stat
 import tarfile
 import zipfile
@@ -16,7 +18,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import PurePosixPath
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
-from benchsuite.errors import MissingDataError
+from benchsuite.errors import MissingDataError, StoreError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator
@@ -116,6 +118,48 @@ def open_source(path: Path) -> Iterator[Source]:
             with _damage_told(path):
                 source = _of_zip(path, stack) if zipfile.is_zipfile(path) else _of_tar(path, stack)
             yield source
+
+
+@contextmanager
+def written_whole(target: Path, root: Path, force: bool) -> Iterator[Path]:
+    """Give an empty folder, which becomes ``target`` when the block ends well and is removed when not.
+
+    Args:
+        target: below ``root``.
+        root: the empty folder lies in a hidden folder in there as ``target`` lies in ``root``, so that whoever looks
+            for ``target`` below a root can be shown the hidden folder first.
+        force: replace a ``target`` that is there.
+
+    Raises:
+        StoreError: it cannot be written, or ``target`` is there.
+    """
+    hidden = root / f".{target.name}.{secrets.token_hex(6)}"
+    folder = hidden / target.relative_to(root)
+    try:
+        folder.mkdir(parents=True)
+        yield folder
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if force and target.exists():
+            _swap(folder, target)
+        else:
+            folder.rename(target)
+    except OSError as error:
+        message = f"{target} cannot be written: {error.strerror or error}"
+        raise StoreError(message, "Mend the folder or the disk") from error
+    finally:
+        shutil.rmtree(hidden, ignore_errors=True)
+
+
+def _swap(new: Path, target: Path) -> None:
+    """Put ``new`` in the place of ``target``; where that fails the old one is there again."""
+    old = new.with_name(f"{new.name}.old")
+    target.rename(old)
+    try:
+        new.rename(target)
+    except BaseException:
+        old.rename(target)
+        raise
+    shutil.rmtree(old, ignore_errors=True)
 
 
 def _read(file: Path) -> IO[bytes]:

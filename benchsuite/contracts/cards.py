@@ -6,6 +6,7 @@ A card is frozen, validated data. It can be listed, hashed, put on a board and s
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Annotated, Literal, get_args
 
@@ -258,11 +259,14 @@ class TaskCard(Frozen):
         return served and method.kind in self.factors
 
 
+_FILE = r"\w[\w.+-]*"
+
+
 class Download(Frozen):
     """One file of a data set that is to be had at an address."""
 
     url: Annotated[str, Field(pattern=r"^https?://\S+$")]
-    name: Annotated[str, Field(pattern=r"^[\w][\w.-]*$")] | Literal[""] = ""
+    name: str = ""
     """What the file is called; empty where that is the end of the address."""
     sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] | None = None
     """Of the original file (hex), where it is known."""
@@ -273,6 +277,12 @@ class Download(Frozen):
     def file(self) -> str:
         """What the file is called."""
         return self.name or self.url.partition("?")[0].rpartition("/")[2]
+
+    @model_validator(mode="after")
+    def _file_has_a_plain_name(self) -> Download:
+        if not re.fullmatch(_FILE, self.file):
+            raise ValueError(f"{self.file!r} is no name for a file: give one as 'name'")
+        return self
 
 
 class DatasetCard(Frozen):

@@ -1,35 +1,128 @@
-"""Downloads of Planetoid's files, through PyTorch Geometric, into the layout that PyTorch Geometric itself reads.
+"""Downloads of data sets into the data folder: whole and checked, or not there.
 
-Only its downloader is used: its data set class would unpickle what arrives. Every file is checked against the known
-sha256 before it gets its name, so that what lies in the folder is whole however a download ends.
+Most are described by their card (:func:`fetch`). Planetoid's eight files are checked one by one against the known
+sha256, so that what lies in its folder is whole however a download ends, and a damaged file alone is fetched again.
 """
 
 from __future__ import annotations
 
-import hashlib
 import logging
-import os
-import socket
-import tempfile
-from contextlib import contextmanager
-from http.client import HTTPException
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from ssl import SSLError
 from typing import TYPE_CHECKING
-from urllib.error import HTTPError, URLError
 
+from benchsuite.contracts.cards import Download
+from benchsuite.data import presence
 from benchsuite.data.checksums import SHA256
+from benchsuite.data.download import PATIENCE, Order, download, sha256
 from benchsuite.data.planetoid import FACTS, Facts, complete, file_names
-from benchsuite.errors import MissingDataError
+from benchsuite.errors import MissingDataError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from benchsuite.contracts.cards import DatasetCard
+    from benchsuite.data.download import Meter
+
+__all__ = ["citeseer", "cora", "fetch", "fetch_planetoid", "pubmed", "sha256"]
+
 #: Progress, one line a file, at level INFO.
 log = logging.getLogger(__name__)
 
-#: Seconds without a byte from the server.
-PATIENCE = 60.0
+_ARCHIVES = (".zip", ".tar", ".tgz", ".tar.gz", ".tar.bz2", ".tar.xz")
+
+
+def fetch(card: DatasetCard, root: Path | None, meter: Meter | None = None, force: bool = False) -> None:
+    """Download what a card names into its folder, and read it there before it gets that name.
+
+    What arrived of a download that broke off waits in ``<root>/.incoming/<name>``, and the next call goes on from it.
+
+    Args:
+        card: with ``downloads``.
+        root: the data folder; made where it does not exist.
+        meter: told how each download goes.
+        force: do so where the data set is there already, and replace it.
+
+    Raises:
+        MissingDataError: no folder is named, it cannot be written, the server cannot be reached, or it sends something
+            else than the data set.
+        UsageError: its folder is there, but is not the whole data set.
+        StoreError: the data folder cannot be written, or its disk has no room.
+    """
+    from benchsuite.archives import open_source
+    from benchsuite.data.importing import bring, lacking, recognise
+
+    with _alone(card.name, root, card.folder) as (data, waiting):
+        folder = data / card.folder
+        here = presence.find(card, data)
+        if here is not None and not force:
+            log.info("%s: is in %s already", card.name, here.place)
+            return
+        if folder.exists() and not force:
+            raise UsageError(
+                f"{folder} is there, but is not the whole {card.name}", "Remove it, or replace it: --force"
+            )
+        files = [each.file for each in card.downloads]
+        order = Order(card.name, f"{', '.join(files)} into {folder}{' (unpacked)' if _packed(files) else ''}")
+        arrived = [download(each, waiting, order, meter, PATIENCE) for each in card.downloads]
+        try:
+            with open_source(arrived[0] if _packed(files) else waiting) as source:
+                found = recognise(source, [card])
+                if found is None:
+                    raise lacking(source, [card]) or MissingDataError(f"{source.path.name} is not {card.name}")
+                bring(source, found, data, force)
+        except MissingDataError:
+            _drop(arrived)  # the next call gets them again
+            raise
+        _drop(arrived)
+        log.info("%s: is in %s", card.name, folder)
+
+
+def _drop(files: list[Path]) -> None:
+    for file in files:
+        file.unlink()
+
+
+def _packed(files: list[str]) -> bool:
+    return files[0].lower().endswith(_ARCHIVES)
+
+
+@contextmanager
+def _alone(name: str, root: Path | None, folder: str) -> Iterator[tuple[Path, Path]]:
+    """Give the data folder and a folder in it for what arrives; whoever else fetches the data set waits meanwhile.
+
+    The second is kept where there is something in it.
+
+    Raises:
+        MissingDataError: no folder is named, or it cannot be written.
+    """
+    import filelock
+
+    if root is None:
+        message = f"data set {name!r} cannot be fetched: BENCHSUITE_DATA is not set"
+        raise MissingDataError(message, "Set it to the folder that the files should go to")
+    waiting = root / ".incoming" / name
+    lock = filelock.FileLock(root / f".{name}.lock")
+    try:
+        root.mkdir(parents=True, exist_ok=True)
+        try:
+            lock.acquire(timeout=0)
+        except filelock.Timeout:
+            log.info("%s: another process fetches it; waiting for that", name)
+            lock.acquire()
+        try:
+            waiting.mkdir(parents=True, exist_ok=True)
+            yield root, waiting
+        finally:
+            with suppress(OSError):
+                waiting.rmdir()
+                waiting.parent.rmdir()
+            with suppress(OSError):  # whoever waits opens another; where an open file cannot go (Windows) it stays
+                Path(lock.lock_file).unlink()
+            lock.release()
+    except OSError as error:
+        message = f"data set {name!r} cannot be written to {root / folder} ({error.strerror or error})"
+        raise MissingDataError(message, "Set BENCHSUITE_DATA to a folder with room that you may write to") from error
 
 
 def cora(root: Path | None) -> None:
@@ -50,6 +143,8 @@ def pubmed(root: Path | None) -> None:
 def fetch_planetoid(facts: Facts, root: Path | None) -> None:
     """Download what is missing of one data set into ``<root>/Planetoid/<Name>/raw``; nothing if it is whole elsewhere.
 
+    The address is PyTorch Geometric's.
+
     Args:
         facts: which data set.
         root: the data folder; made where it does not exist.
@@ -57,72 +152,23 @@ def fetch_planetoid(facts: Facts, root: Path | None) -> None:
     Raises:
         MissingDataError: no folder is named, it cannot be written, the server cannot be reached, or it sends
             something else than the original files.
+        StoreError: the disk has no room.
     """
-    if root is None:
-        message = f"data set {facts.name!r} cannot be fetched: BENCHSUITE_DATA is not set"
-        raise MissingDataError(message, "Set it to the folder that the files should go to")
-    here = complete(facts, root)
-    if here is not None and all(sha256(here / name) == SHA256[name] for name in file_names(facts)):
-        log.info("%s: all files are in %s already", facts.name, here)
-        return
-    folder = root / "Planetoid" / facts.folder / "raw"
-    try:
-        root.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=root, prefix=".fetch-") as waiting:
-            for name in file_names(facts):
-                _fetch_file(facts, name, folder, Path(waiting))
-    except OSError as error:
-        message = f"data set {facts.name!r} cannot be written to {folder} ({error.strerror or error})"
-        raise MissingDataError(message, "Set BENCHSUITE_DATA to a folder with room that you may write to") from error
-    log.info("%s: all %d files are in %s", facts.name, len(file_names(facts)), folder)
-
-
-def _fetch_file(facts: Facts, name: str, folder: Path, waiting: Path) -> None:
-    if sha256(folder / name) == SHA256[name]:
-        log.info("%s: already there", name)
-        return
-    arrived = _download(facts, name, folder, waiting)
-    if sha256(arrived) != SHA256[name]:
-        size = arrived.stat().st_size
-        message = f"{name} arrived as {size:,} bytes that are not the original file (sha256 differs)"
-        raise MissingDataError(message, f"Run the command again, or put the original files into {folder}")
-    folder.mkdir(parents=True, exist_ok=True)
-    arrived.replace(folder / name)
-    log.info("%s: %s bytes", name, f"{(folder / name).stat().st_size:,}")
-
-
-def _download(facts: Facts, name: str, folder: Path, waiting: Path) -> Path:
-    from torch_geometric.data import download_url
     from torch_geometric.datasets import Planetoid
 
-    url = f"{Planetoid.url}/{name}"
-    try:
-        with _impatient():
-            return Path(download_url(url, os.fspath(waiting), log=False))
-    except (URLError, HTTPException, TimeoutError, ConnectionError, SSLError) as error:
-        reason = f"HTTP {error.code}" if isinstance(error, HTTPError) else getattr(error, "reason", error)
-        message = f"data set {facts.name!r} cannot be fetched: {url} is out of reach ({reason})"
-        mend = f"Put ind.{facts.name}.* into {folder} by hand, or run on a machine with a network"
-        raise MissingDataError(message, f"{mend} (BENCHSUITE_DATA names the root)") from error
-
-
-@contextmanager
-def _impatient() -> Iterator[None]:
-    """Give sockets a timeout: PyTorch Geometric's downloader sets none, and would wait forever."""
-    before = socket.getdefaulttimeout()
-    socket.setdefaulttimeout(PATIENCE)
-    try:
-        yield
-    finally:
-        socket.setdefaulttimeout(before)
-
-
-def sha256(path: Path) -> str | None:
-    """Return the sha256 of a file (hex), or None where there is no such file."""
-    if not path.is_file():
-        return None
-    with path.open("rb") as file:
-        digest = hashlib.sha256()
-        while chunk := file.read(2**20):
-            digest.update(chunk)
-    return digest.hexdigest()
+    with _alone(facts.name, root, f"Planetoid/{facts.folder}/raw") as (data, waiting):
+        here = complete(facts, data)
+        if here is not None and all(sha256(here / name) == SHA256[name] for name in file_names(facts)):
+            log.info("%s: all files are in %s already", facts.name, here)
+            return
+        folder = data / "Planetoid" / facts.folder / "raw"
+        order = Order(facts.name, f"ind.{facts.name}.* into {folder}")
+        for name in file_names(facts):
+            if sha256(folder / name) == SHA256[name]:
+                log.info("%s: already there", name)
+                continue
+            what = Download(url=f"{Planetoid.url}/{name}", sha256=SHA256[name])
+            arrived = download(what, waiting, order, patience=PATIENCE)
+            folder.mkdir(parents=True, exist_ok=True)
+            arrived.replace(folder / name)
+        log.info("%s: all %d files are in %s", facts.name, len(file_names(facts)), folder)

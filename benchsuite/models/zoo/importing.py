@@ -8,18 +8,15 @@ from __future__ import annotations
 import json
 import os
 import re
-import secrets
-import shutil
-from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
-from benchsuite.archives import open_source
-from benchsuite.errors import MissingDataError, StoreError, UsageError
+from benchsuite.archives import open_source, written_whole
+from benchsuite.errors import MissingDataError, UsageError
 from benchsuite.models.zoo.gguf_file import GGUF, convert
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from benchsuite.archives import Source
 
@@ -109,48 +106,13 @@ def import_checkpoint(path: Path, root: Path, name: str, member: str | None = No
         raise UsageError(f"{target} is there already", "Choose another --name, or replace it with --force")
     with open_source(path) as source:
         found = find_member(source, member)
-        with _written_whole(target, force) as folder:
+        with written_whole(target, target.parent, force) as folder:
             if found.lower().endswith(GGUF):
                 convert(source, found, folder)
             else:
                 _take(source, found, folder)
                 _require_sound(folder, path)
     return target
-
-
-@contextmanager
-def _written_whole(target: Path, force: bool) -> Iterator[Path]:
-    """Give an empty folder beside ``target``, which gets that name when the block ends well and is removed when not.
-
-    Raises:
-        StoreError: it cannot be written.
-    """
-    # Hidden, so that a task is made of it neither now nor when the machine dies half-way.
-    temporary = target.with_name(f".{target.name}.{secrets.token_hex(6)}")
-    try:
-        temporary.mkdir(parents=True)
-        yield temporary
-        if force and target.exists():
-            _swap(temporary, target)
-        else:
-            temporary.rename(target)
-    except OSError as error:
-        message = f"{target} cannot be written: {error.strerror or error}"
-        raise StoreError(message, "Mend the folder or the disk") from error
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
-
-
-def _swap(new: Path, target: Path) -> None:
-    """Put ``new`` in the place of ``target``; where that fails the old one is there again."""
-    old = new.with_name(f"{new.name}.old")
-    target.rename(old)
-    try:
-        new.rename(target)
-    except BaseException:
-        old.rename(target)
-        raise
-    shutil.rmtree(old, ignore_errors=True)
 
 
 def _take(source: Source, folder: str, target: Path) -> None:

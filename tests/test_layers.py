@@ -31,7 +31,20 @@ ALLOWED: dict[str, set[str]] = {
     "executors": {"engine", "errors", "store"},
     "boards": {"contracts", "errors", "host", "store", "tasks"},
     "testing": {"boards", "contracts", "data", "engine", "errors", "host", "models", "plugin", "store", "tasks"},
-    "cli": {"boards", "contracts", "data", "engine", "errors", "host", "models", "plugin", "store", "tasks", "testing"},
+    "cli": {
+        "archives",
+        "boards",
+        "contracts",
+        "data",
+        "engine",
+        "errors",
+        "host",
+        "models",
+        "plugin",
+        "store",
+        "tasks",
+        "testing",
+    },
 }
 
 #: What a plugin may import of the suite; its tests may use the test kit besides.
@@ -175,7 +188,7 @@ def test_help_imports_click_and_little_else():
 def test_listing_and_showing_import_nothing_heavy():
     lists = [["list", what] for what in ("methods", "tasks", "suites", "plugins", "datasets")]
     shows = [["show", name] for name in ("topgq", "cora-gcn", "cora", "quick", "builtin")]
-    commands = [*lists, ["list", "methods", "--json"], *shows]
+    commands = [*lists, ["list", "methods", "--json"], ["data", "list"], *shows]
     assert probe(commands, HEAVY) == {" ".join(command): [0, []] for command in commands}
 
 

@@ -1,20 +1,20 @@
-"""``benchsuite data``: download data sets, and check those that are there."""
+"""``benchsuite data``: download, import, list and check data sets."""
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from benchsuite.cli.common import catalogue_from, data_root, host_options, printable
+from benchsuite.cli.datasets import tasks_of
+from benchsuite.cli.list_ import print_listing
+from benchsuite.cli.transfer import transfers
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from benchsuite.contracts.cards import DatasetCard
-    from benchsuite.host import HostOptions
+    from benchsuite.host import Catalogue, HostOptions
 
 
 @click.group()
@@ -24,9 +24,13 @@ def data() -> None:
 
 @data.command()
 @click.argument("name")
+@click.option("--force", is_flag=True, help="Download it again where it is there, and replace it.")
 @host_options
-def fetch(name: str, host: HostOptions) -> None:
-    """Download the data set NAME into BENCHSUITE_DATA."""
+def fetch(name: str, force: bool, host: HostOptions) -> None:
+    """Download the data set NAME into BENCHSUITE_DATA.
+
+    What arrived of a download that broke off is gone on from. Nothing is asked.
+    """
     from benchsuite.data import resolve
     from benchsuite.errors import UsageError
 
@@ -34,10 +38,23 @@ def fetch(name: str, host: HostOptions) -> None:
     if card.bundled:
         click.echo(f"{name} needs no download: it is generated, or comes with a dependency")
         return
-    if card.fetch is None:
+    if card.fetch is None and not card.downloads:
         raise UsageError(f"data set {name!r} has no download", _where_to_put(card, data_root()))
-    with _progress():
-        resolve(card, card.fetch)(data_root())
+    with transfers() as meter:
+        if card.fetch is not None:
+            resolve(card, card.fetch)(data_root())
+        else:
+            from benchsuite.data import fetch
+
+            fetch.fetch(card, data_root(), meter, force)
+
+
+@data.command(name="list")
+@click.option("--json", "as_json", is_flag=True, help="Print all fields as JSON.")
+@host_options
+def list_(as_json: bool, host: HostOptions) -> None:
+    """List data sets: what is there and where, sizes, licences, and the tasks that need them."""
+    print_listing("datasets", as_json, host)
 
 
 def _where_to_put(card: DatasetCard, root: Path | None) -> str:
@@ -51,24 +68,63 @@ def _where_to_put(card: DatasetCard, root: Path | None) -> str:
 
 @data.command(name="import")
 @click.argument("path", metavar="FILE", type=click.Path(path_type=Path))
-@click.option("--name", metavar="NAME", help="What to call it; else as the archive is called, without its version.")
-@click.option("--member", metavar="PATH", help="Which checkpoint, where FILE holds several: its path in there.")
-@click.option("--force", is_flag=True, help="Replace one of that name.")
-def import_(path: Path, name: str | None, member: str | None, force: bool) -> None:
-    """Bring the trained checkpoint in FILE below BENCHSUITE_DATA/models.
+@click.option("--name", metavar="NAME", help="Which data set it is; or what to call a checkpoint.")
+@click.option("--member", metavar="PATH", help="Which one, where FILE holds several: its path in there.")
+@click.option("--force", is_flag=True, help="Replace one that is there.")
+@host_options
+def import_(path: Path, name: str | None, member: str | None, force: bool, host: HostOptions) -> None:
+    """Bring the data set or the trained checkpoint in FILE below BENCHSUITE_DATA.
 
-    FILE is a wheel, a zip, a tar or a folder that holds config.json beside *.safetensors, or a .gguf file; or it is a
-    .gguf file itself. The probes then have a task for it. Nothing in FILE is run or unpickled.
+    FILE is an archive (zip, tar, wheel) or a folder. A data set is recognised by its files, and read before it gets
+    its place. A checkpoint is config.json beside *.safetensors, or a .gguf file, which may also be FILE itself; the
+    probes then have a task for it. Nothing in FILE is run or unpickled.
     """
     from benchsuite.errors import MissingDataError
-    from benchsuite.models.zoo.importing import default_name, import_checkpoint
 
     root = data_root()
     if root is None:
         raise MissingDataError("there is no data folder to import into", "Set BENCHSUITE_DATA to one")
+    catalogue = catalogue_from(host)
+    with transfers():
+        if path.exists() and _import_dataset(path, root, catalogue, name, member, force):
+            return
+        _import_checkpoint(path, root, name, member, force)
+
+
+def _import_dataset(
+    path: Path, root: Path, catalogue: Catalogue, name: str | None, member: str | None, force: bool
+) -> bool:
+    """Import the data set in ``path``, and say so; False where it holds none."""
+    from benchsuite.archives import open_source
+    from benchsuite.data.importing import bring, lacking, recognise
+    from benchsuite.errors import MissingDataError, UsageError
+
+    named = name in catalogue.datasets
+    cards = [catalogue.dataset(str(name))] if named else list(catalogue.datasets.values())
+    with open_source(path) as source:
+        found = recognise(source, cards, member)
+        if found is None:
+            if named or not any(file.endswith((".safetensors", ".gguf")) for file in source.names):
+                problem = lacking(source, cards)
+                if problem is None and named:
+                    problem = MissingDataError(f"{path} is not {name}, nor a part of it", "Name another FILE")
+                if problem is not None:
+                    raise problem
+            return False
+        if name is not None and not named:
+            raise UsageError(f"{path} holds the data set {found.card.name}, not {name!r}", "Leave out --name")
+        target = bring(source, found, root, force)
+    tasks = ", ".join(tasks_of(catalogue, found.card))
+    click.echo(f"{printable(str(target))} is there: the data set {found.card.name}")
+    click.echo(f"tasks that need it: {tasks}" if tasks else "no task needs it")
+    return True
+
+
+def _import_checkpoint(path: Path, root: Path, name: str | None, member: str | None, force: bool) -> None:
+    from benchsuite.models.zoo.importing import default_name, import_checkpoint
+
     called = _task_name(name or default_name(path), root)
-    with _progress():
-        target = import_checkpoint(path, root, called, member, force)
+    target = import_checkpoint(path, root, called, member, force)
     click.echo(f"{printable(str(target))} is there, and its task is trained-{called}:")
     click.echo(f"benchsuite run --plugin dead-direction --plugin probe-controls --task trained-{called}")
 
@@ -128,23 +184,3 @@ def _check(card: DatasetCard) -> list[str]:
         click.echo(f"{heading:<10} {printable(text)}")
     click.echo(f"{card.name} is valid")
     return []
-
-
-@contextmanager
-def _progress() -> Iterator[None]:
-    """Print what downloads and copies log at level INFO as lines on stderr."""
-    import logging
-
-    class Lines(logging.Handler):
-        def emit(self, record: logging.LogRecord) -> None:
-            click.echo(printable(record.getMessage()), err=True)
-
-    logger, lines = logging.getLogger("benchsuite"), Lines()
-    before = logger.level
-    logger.addHandler(lines)
-    logger.setLevel(logging.INFO)
-    try:
-        yield
-    finally:
-        logger.removeHandler(lines)
-        logger.setLevel(before)

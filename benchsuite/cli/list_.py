@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from benchsuite.cli.common import catalogue_from, data_root, host_options, print_table
+from benchsuite.cli.common import catalogue_from, host_options, print_table
+from benchsuite.cli.datasets import COLUMNS, dataset_json, dataset_row, dataset_state
 from benchsuite.errors import UsageError, near
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from pathlib import Path
+    from collections.abc import Callable, Sequence
 
-    from benchsuite.contracts.cards import DatasetCard, MethodCard, TaskCard
+    from benchsuite.contracts.cards import MethodCard, TaskCard
     from benchsuite.host import BrokenPlugin, Catalogue, HostOptions, PluginInfo
 
 __all__ = [
@@ -24,12 +24,10 @@ __all__ = [
     "list_",
     "method_json",
     "plugin_json",
+    "print_listing",
     "suite_json",
     "task_json",
 ]
-
-#: Bundled: needs no file of the user's. Present and absent: its files are, or are not, below ``BENCHSUITE_DATA``.
-State = Literal["bundled", "present", "absent"]
 
 
 class Listing(NamedTuple):
@@ -55,8 +53,13 @@ def list_(what: str, as_json: bool, host: HostOptions) -> None:
     """List methods, tasks, suites, plugins or data sets.
 
     Plugins that do not work are listed with the phase in which they failed, and why. Data sets are bundled, or
-    present or absent below BENCHSUITE_DATA.
+    present or absent below BENCHSUITE_DATA (as benchsuite data list has it).
     """
+    print_listing(what, as_json, host)
+
+
+def print_listing(what: str, as_json: bool, host: HostOptions) -> None:
+    """Print the list of that name, as a table or as JSON."""
     listing = _LISTINGS[what]
     # The list of plugins shows the broken ones itself.
     entries = listing.entries(catalogue_from(host, warn=what != "plugins"))
@@ -79,11 +82,6 @@ def task_json(card: TaskCard) -> dict[str, Any]:
 def suite_json(name: str, tasks: Sequence[TaskCard]) -> dict[str, Any]:
     """Return a suite as JSON data."""
     return {"name": name, "tasks": [task.name for task in tasks]}
-
-
-def dataset_json(card: DatasetCard) -> dict[str, Any]:
-    """Return a data set's card, and whether it is here, as JSON data."""
-    return {**card.model_dump(mode="json"), "state": dataset_state(card, data_root())}
 
 
 def plugin_json(catalogue: Catalogue, info: PluginInfo) -> dict[str, Any]:
@@ -110,35 +108,6 @@ def broken_json(broken: BrokenPlugin) -> dict[str, Any]:
         "phase": broken.phase,
         "cause": broken.cause,
     }
-
-
-def dataset_state(card: DatasetCard, root: Path | None) -> State:
-    """Tell whether a data set can be read; looks for its files and opens none.
-
-    Args:
-        card: the data set.
-        root: the data folder, or None.
-    """
-    if card.bundled:
-        return "bundled"
-    if root is None or not root.is_dir() or not card.files:
-        return "absent"
-    names = [file.rpartition("/")[2] for file in card.files]
-    places = ((root, card.files), *((folder, names) for folder in _folders(card, root)))
-    here = any(all(any(folder.glob(file)) for file in files) for folder, files in places)
-    return "present" if here else "absent"
-
-
-def _folders(card: DatasetCard, root: Path) -> Iterator[Path]:
-    """Yield where else the files may lie: flat in ``root``, and as PyTorch Geometric puts them, ``<Name>/raw``."""
-    yield root
-    flat = {file.partition("/")[0].lower() for file in card.files if "/" in file}
-    for folder in sorted(root.iterdir()):
-        if folder.name.lower() in flat:
-            yield folder
-    for raw in sorted((*root.glob("*/raw"), *root.glob("*/*/raw"))):
-        if raw.parent.name.lower() == card.name:
-            yield raw
 
 
 def _methods(catalogue: Catalogue) -> list[dict[str, Any]]:
@@ -185,8 +154,8 @@ _LISTINGS = {
     ),
     "plugins": Listing(("NAME", "STATE", "ORIGIN", "VERSION", "METHODS", "SUMMARY OR CAUSE"), _plugin_row, _plugins),
     "datasets": Listing(
-        ("NAME", "STATE", "LICENCE", "SUMMARY"),
-        lambda entry: (entry["name"], entry["state"], entry["licence"], entry["summary"]),
-        lambda catalogue: [dataset_json(card) for card in catalogue.datasets.values()],
+        COLUMNS,
+        dataset_row,
+        lambda catalogue: [dataset_json(catalogue, card) for card in catalogue.datasets.values()],
     ),
 }

@@ -61,7 +61,7 @@ def _matches(catalogue: Catalogue, name: str) -> list[Match]:
         found.append(("task", task_json(task), _task(task)))
     if name in catalogue.datasets:
         dataset = catalogue.datasets[name]
-        found.append(("dataset", dataset_json(dataset), _dataset(catalogue, dataset)))
+        found.append(("dataset", dataset_json(catalogue, dataset), _dataset(catalogue, dataset)))
     if name in catalogue.suites():
         tasks = catalogue.suite(name)
         found.append(("suite", suite_json(name, tasks), [("tasks", [f"{t.name}: {t.summary}" for t in tasks])]))
@@ -151,14 +151,16 @@ def _task(card: TaskCard) -> list[Field]:
 
 
 def _dataset(catalogue: Catalogue, card: DatasetCard) -> list[Field]:
-    state = dataset_json(card)["state"]
-    fetch = f"; get it with: benchsuite data fetch {card.name}" if state == "absent" and card.fetch else ""
-    tasks = [task.name for task in catalogue.tasks.values() if task.dataset == card.name]
+    data = dataset_json(catalogue, card)
+    state, tasks = data["state"], data["tasks"]
+    fetched = state == "absent" and (card.fetch or card.downloads)
+    fetch = f"; get it with: benchsuite data fetch {card.name}" if fetched else ""
     return [
         ("summary", [card.summary]),
         ("state", [f"{state}{fetch}"]),
         ("licence", [card.licence]),
         ("source", [card.source]),
+        ("place", [data["place"]] if data["place"] else []),
         ("files", card.files),
         ("target", [card.target]),
         ("tasks", [", ".join(tasks)] if tasks else []),

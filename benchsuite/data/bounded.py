@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
 import zipfile
 import zlib
 from pathlib import Path, PurePosixPath
@@ -34,6 +35,18 @@ def read_gzip(path: Path, limit: int) -> bytes:
     if len(payload) > limit:
         raise MissingDataError(f"{path} unpacks to more than {limit:,} bytes", _DISTRUST)
     return payload
+
+
+def digest(path: Path) -> str:
+    """Return the sha256 (hex) of a small file.
+
+    Raises:
+        MissingDataError: it cannot be read.
+    """
+    try:
+        return hashlib.sha256(path.read_bytes()).hexdigest()
+    except OSError as error:
+        raise MissingDataError(f"{path} cannot be read: {error.strerror}", _AGAIN) from error
 
 
 class Bundle:

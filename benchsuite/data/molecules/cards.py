@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from benchsuite.contracts.cards import DatasetCard
+from benchsuite.data.molecules.facts import FACTS, Facts
 
-if TYPE_CHECKING:
-    from benchsuite.contracts.cards import DatasetCard
 
-DATASETS: tuple[DatasetCard, ...] = ()
+def _card(facts: Facts) -> DatasetCard:
+    kind = "yes or no" if facts.target_type == "binary" else "one number"
+    return DatasetCard(
+        name=facts.name,
+        target=f"benchsuite.data.molecules.moleculenet:{facts.name.replace('-', '_')}",
+        summary=f"{facts.rows:,} molecules, {facts.summary} ({kind}); as ogbg-mol{facts.table}, rebuilt from SMILES.",
+        licence="MIT (MoleculeNet as released with DeepChem); the measurements are public",
+        source="Wu et al., Chemical Science 2018, arXiv 1703.00564; features and split after OGB, arXiv 2005.00687",
+        files=(facts.file,),
+    )
+
+
+DATASETS: tuple[DatasetCard, ...] = tuple(map(_card, FACTS.values()))

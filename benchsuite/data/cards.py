@@ -13,7 +13,8 @@ from benchsuite.data.tu.cards import DATASETS as TU
 PLANETOID_PARTS = ("x", "y", "tx", "ty", "allx", "ally", "graph", "test.index")
 
 
-def _planetoid(name: str, summary: str) -> DatasetCard:
+def _planetoid(name: str, spelled: str, summary: str) -> DatasetCard:
+    folder = f"Planetoid/{spelled}/raw"
     return DatasetCard(
         name=name,
         target=f"benchsuite.data.planetoid:{name}",
@@ -22,6 +23,8 @@ def _planetoid(name: str, summary: str) -> DatasetCard:
         source="Yang, Cohen, Salakhutdinov, ICML 2016, arXiv 1603.08861; https://github.com/kimiyoung/planetoid",
         fetch=f"benchsuite.data.fetch:{name}",
         files=tuple(f"planetoid/ind.{name}.{part}" for part in PLANETOID_PARTS),
+        layouts=(tuple(f"{folder}/ind.{name}.{part}" for part in PLANETOID_PARTS),),
+        folder=folder,
     )
 
 
@@ -54,9 +57,11 @@ DATASETS: tuple[DatasetCard, ...] = (
         source="Generated; model of Karrer and Newman, Phys. Rev. E 83, 016107, 2011, arXiv 1008.3926",
         bundled=True,
     ),
-    _planetoid("cora", "Citations among 2,708 papers on machine learning; 7 classes, public Planetoid split."),
-    _planetoid("citeseer", "Citations among 3,327 papers of computer science; 6 classes, public Planetoid split."),
-    _planetoid("pubmed", "Citations among 19,717 papers on diabetes; 3 classes, public Planetoid split."),
+    _planetoid("cora", "Cora", "Citations among 2,708 papers on machine learning; 7 classes, public Planetoid split."),
+    _planetoid(
+        "citeseer", "CiteSeer", "Citations among 3,327 papers of computer science; 6 classes, public Planetoid split."
+    ),
+    _planetoid("pubmed", "PubMed", "Citations among 19,717 papers on diabetes; 3 classes, public Planetoid split."),
     _corpus(
         "cpython-docs",
         "The topics of Python's help(): 0.4 MB of English on the language, of the interpreter that runs.",

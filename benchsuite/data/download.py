@@ -50,12 +50,12 @@ class Order(NamedTuple):
 
     dataset: str
     by_hand: str
-    """Which files to put where by hand: what follows "Put"."""
+    """What to do without this download, e.g. ``"Put the file into /data by hand"``."""
 
     def failed(self, url: str, reason: str) -> MissingDataError:
         """Return the error of an address that does not give the file."""
         message = f"data set {self.dataset!r} cannot be fetched: {url} {reason}"
-        mend = f"Put {self.by_hand} by hand, or run on a machine with a network (BENCHSUITE_DATA names the root)"
+        mend = f"{self.by_hand}, or run on a machine with a network (BENCHSUITE_DATA names the root)"
         return MissingDataError(message, mend)
 
 
@@ -90,7 +90,7 @@ def download(
         size = part.size
         part.clear()
         message = f"{what.file} arrived as {size:,} bytes that are not the original file ({differs} differs)"
-        raise MissingDataError(message, f"Run the command again, or put {order.by_hand} by hand")
+        raise MissingDataError(message, f"Run the command again. {order.by_hand} otherwise")
     part.path.replace(target)
     part.clear()
     _log.info("%s: %s bytes", what.file, f"{target.stat().st_size:,}")

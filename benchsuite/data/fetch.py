@@ -63,7 +63,8 @@ def fetch(card: DatasetCard, root: Path | None, meter: Meter | None = None, forc
                 f"{folder} is there, but is not the whole {card.name}", "Remove it, or replace it: --force"
             )
         files = [each.file for each in card.downloads]
-        order = Order(card.name, f"{', '.join(files)} into {folder}{' (unpacked)' if _packed(files) else ''}")
+        import_it = f"Bring {files[0]} by hand (benchsuite data import {files[0]}, or unpack it into {folder})"
+        order = Order(card.name, import_it if _packed(files) else f"Put {', '.join(files)} into {folder} by hand")
         arrived = [download(each, waiting, order, meter, PATIENCE) for each in card.downloads]
         try:
             with open_source(arrived[0] if _packed(files) else waiting) as source:
@@ -162,7 +163,7 @@ def fetch_planetoid(facts: Facts, root: Path | None) -> None:
             log.info("%s: all files are in %s already", facts.name, here)
             return
         folder = data / "Planetoid" / facts.folder / "raw"
-        order = Order(facts.name, f"ind.{facts.name}.* into {folder}")
+        order = Order(facts.name, f"Put ind.{facts.name}.* into {folder} by hand")
         for name in file_names(facts):
             if sha256(folder / name) == SHA256[name]:
                 log.info("%s: already there", name)

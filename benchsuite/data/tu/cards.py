@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-from benchsuite.contracts.cards import DatasetCard
+from benchsuite.contracts.cards import DatasetCard, Download
+
+_ADDRESS = "https://www.chrsmrrs.com/graphkerneldatasets"
+"""Of TUDataset's own archives; PyTorch Geometric takes them from there too."""
 
 
 def _card(name: str, files: str, summary: str, origin: str) -> DatasetCard:
+    spelled = name.upper()
+    folder = f"TUDataset/{spelled}/raw"
+    tables = ("A", "graph_indicator", "graph_labels")
     return DatasetCard(
         name=name,
         target=f"benchsuite.data.tu.readers:{name.replace('-', '_')}",
@@ -13,6 +19,12 @@ def _card(name: str, files: str, summary: str, origin: str) -> DatasetCard:
         licence="None stated for the collection; it is used freely for research",
         source=f"{origin}; TUDataset, Morris et al. 2020, arXiv 2007.08663",
         files=(f"tu/{files}",),
+        layouts=(
+            tuple(f"{folder}/{spelled}_{table}.txt" for table in tables),
+            (f"{folder}/{spelled.replace('-', '*')}.txt",),  # GIN's form
+        ),
+        folder=folder,
+        downloads=(Download(url=f"{_ADDRESS}/{spelled}.zip"),),
     )
 
 

@@ -64,7 +64,7 @@ def find_member(source: Source, wanted: str | None) -> str:
             )
         raise MissingDataError(
             f"{source.path} holds no checkpoint: neither config.json beside *.safetensors, nor a .gguf file",
-            "docs/data.md names packages that do",
+            "docs/data.md says which checkpoints and data sets can be imported",
         )
     if wanted is not None:
         if str(PurePosixPath(wanted)) not in found:

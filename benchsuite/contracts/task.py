@@ -41,6 +41,14 @@ class Prepared:
     """Of the whole data set, labels and split included; part of the cell key."""
     held_out: Mapping[str, np.ndarray] = field(repr=False)
     """The labels that stay in the host."""
+    shown: bytes = field(default=b"", repr=False)
+    """What a worker may see besides the view: of several folds the labels and the split of this one."""
+    folds: tuple[Prepared, ...] = ()
+    """Of cross-validation all folds, over one view."""
+
+    def of(self, seed: int) -> Prepared:
+        """Return what a cell of that seed works on: the fold of that number, modulo how many there are."""
+        return self.folds[seed % len(self.folds)] if self.folds else self
 
 
 @dataclass(frozen=True)
@@ -52,6 +60,8 @@ class CellInput:
     seed: int
     methods: Mapping[Kind, MethodSpec]
     device: str = "cpu"
+    shown: bytes = field(default=b"", repr=False)
+    """As :attr:`Prepared.shown`."""
 
 
 @dataclass(frozen=True)

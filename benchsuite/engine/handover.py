@@ -39,7 +39,8 @@ def make_payload(cell: Cell, ready: Ready, catalogue: Catalogue, cache: Path) ->
         kind: MethodSpec(ref.name, catalogue.method(ref.name).target, dict(ref.params), ref.version)
         for kind, ref in cell.methods.items()
     }
-    given = CellInput(ready.prepared.view, cache, cell.seed, methods, cell.device)
+    prepared = ready.prepared.of(cell.seed)
+    given = CellInput(prepared.view, cache, cell.seed, methods, cell.device, prepared.shown)
     plugins = _plugins(cell, catalogue)
     packages = {each.package: str(each.search_path.resolve()) for each in plugins if each.search_path is not None}
     return Payload(cell.id, ready.selected.card, given, packages, {each.package: _source(each) for each in plugins})
@@ -54,17 +55,18 @@ def _source(plugin: PluginInfo) -> PluginSource:
     return PluginSource(plugin=plugin.name, version=plugin.version, source=plugin.source_hash())
 
 
-def score(ready: Ready, outcome: Outcome) -> tuple[dict[str, float], ErrorInfo | None]:
+def score(ready: Ready, cell: Cell, outcome: Outcome) -> tuple[dict[str, float], ErrorInfo | None]:
     """Return the metrics of a cell that is ok, or why its answer cannot be scored.
 
     Args:
         ready: the task; it holds the held-out labels.
+        cell: one of its cells.
         outcome: what the executor returned, with status ok.
     """
     try:
         if outcome.output is None:
             raise ProtocolError("the executor returned no output of a cell that is ok")
-        scores = ready.task.score(ready.prepared, unpack(outcome.output))
+        scores = ready.task.score(ready.prepared.of(cell.seed), unpack(outcome.output))
         return check_metrics(scores, [metric.name for metric in ready.selected.card.metrics]), None
     except Exception as error:  # noqa: BLE001 - predictions are a method's, and may break any code that reads them
         return {}, describe(error, "score")

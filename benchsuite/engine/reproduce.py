@@ -122,7 +122,7 @@ def run_again(
     error = outcome.error
     metrics: dict[str, float] = {}
     if outcome.status == "ok":
-        metrics, error = score(ready, outcome)
+        metrics, error = score(ready, cell, outcome)
     if error is not None or outcome.output is None:
         cause = outcome.status if error is None else f"{error.type}: {error.message}"
         raise CellFailedError(f"cell {record.cell} has no result this time: {cause}")

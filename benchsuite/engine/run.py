@@ -169,7 +169,7 @@ class _Recorder:
         status, error = outcome.status, outcome.error
         metrics: dict[str, float] = {}
         if status == "ok":
-            metrics, error = score(self._ready[cell.task], outcome)
+            metrics, error = score(self._ready[cell.task], cell, outcome)
             status = "ok" if error is None else "failed"
         output = outcome.output
         return CellRecord.model_validate(

@@ -6,6 +6,7 @@ are checked when they are read. Nothing is pickled, so reading what came back fr
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import io
 import zipfile
@@ -13,7 +14,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
+from pydantic import Base64Bytes, BaseModel, ConfigDict, JsonValue, ValidationError
 
 from benchsuite.contracts.cards import Kind, Scalar, TaskCard
 from benchsuite.contracts.task import CellInput, MethodSpec
@@ -50,6 +51,7 @@ class _Input(_Strict):
     seed: int
     methods: dict[Kind, _Method]
     device: str
+    shown: Base64Bytes
 
 
 class Letter(_Strict):
@@ -67,7 +69,7 @@ class Letter(_Strict):
         """Return the payload as the host had it."""
         given = self.input
         methods = {kind: MethodSpec(**dict(method)) for kind, method in given.methods.items()}
-        cell = CellInput(Path(given.view), Path(given.cache), given.seed, methods, given.device)
+        cell = CellInput(Path(given.view), Path(given.cache), given.seed, methods, given.device, given.shown)
         return Payload(self.cell, self.task, cell, self.packages, self.sources)
 
 
@@ -110,6 +112,7 @@ def write_letter(payload: Payload, view_digest: str) -> bytes:
                 "seed": given.seed,
                 "methods": methods,
                 "device": given.device,
+                "shown": base64.b64encode(given.shown),
             },
             "packages": dict(payload.packages),
             "sources": dict(payload.sources),

@@ -13,8 +13,12 @@ from torch import Tensor
 if TYPE_CHECKING:
     from benchsuite.contracts.graph import Graph
 
-#: ``gcn``: D^-1/2 (A+I) D^-1/2; ``sum``: A+I; ``mean``: D^-1 A; ``loops``: A+I for attention, whose values come later.
-Normalisation = Literal["gcn", "sum", "mean", "loops"]
+#: ``gcn``: D^-1/2 (A+I) D^-1/2; ``sum``: A+I; ``mean``: D^-1 A; ``loops``: A+I for attention, whose values come later;
+#: ``edges``: A, whose entries are the graph's edges in their order.
+Normalisation = Literal["gcn", "sum", "mean", "loops", "edges"]
+
+#: Those without self loops.
+_BARE = frozenset({"mean", "edges"})
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,8 +111,8 @@ def adjacency(graph: Graph, normalisation: Normalisation) -> Adjacency:
 
     Args:
         graph: any graph, also one without edges or nodes.
-        normalisation: see :data:`Normalisation`. Every node gets exactly one self loop, but for ``mean``, which has
-            none: there an isolated node receives zero.
+        normalisation: see :data:`Normalisation`. Every node gets exactly one self loop, but for ``mean`` and
+            ``edges``, which have none: there an isolated node receives zero.
     """
     key = f"adjacency/{normalisation}"
     if key not in graph.cache:
@@ -122,13 +126,13 @@ def _build(graph: Graph, normalisation: Normalisation) -> Adjacency:
     col, row = graph.edge_index
     keep = row != col
     col, row = col[keep], row[keep]
-    if normalisation != "mean":
-        loops = torch.arange(n)
+    if normalisation not in _BARE:
+        loops = torch.arange(n, device=row.device)
         col, row = torch.cat([col, loops]), torch.cat([row, loops])
     order = torch.argsort(row * max(n, 1) + col)
     col, row = col[order], row[order]
     counts = torch.bincount(row, minlength=n)
-    value = torch.ones(len(col))
+    value = torch.ones(len(col), device=col.device)
     if normalisation == "gcn":
         scale = counts.float().rsqrt()
         value = scale[row] * scale[col]

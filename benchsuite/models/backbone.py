@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from benchsuite.models.adjacency import Adjacency, Normalisation, adjacency
 from benchsuite.models.norm import BatchNorm
-from benchsuite.models.sites import Aggregation, Combination, Site, Weighted
+from benchsuite.models.sites import Aggregation, Combination, Embedding, Role, Site, Weighted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,12 +28,16 @@ class Backbone(nn.Module, ABC):
     normalisation: Normalisation
 
     def forward(self, graph: Graph) -> Tensor:
-        """Return logits ``[nodes, classes]`` float32."""
+        """Return the outputs, float32: ``[nodes, classes]``, or a row for each graph where the model pools."""
         return self.encode(graph.x, adjacency(graph, self.normalisation))
 
     @abstractmethod
     def encode(self, x: Tensor, adjacency: Adjacency) -> Tensor:
-        """Return logits ``[nodes, classes]`` from features ``[nodes, features]``."""
+        """Return ``[nodes, outputs]`` from features ``[nodes, features]``."""
+
+    def output_site(self) -> Site | None:
+        """Return the update site that the model's output passes; None where something follows the last one."""
+        return [site for _, site in self.sites() if site.role is Role.UPDATE][-1]
 
     def sites(self) -> Iterator[tuple[str, Site]]:
         """Yield ``(name, site)`` in forward order."""
@@ -50,6 +54,10 @@ class Backbone(nn.Module, ABC):
     def aggregations(self) -> Iterator[tuple[str, Aggregation]]:
         """Yield ``(name, aggregation)`` in forward order."""
         yield from ((name, m) for name, m in self.named_modules() if isinstance(m, Aggregation))
+
+    def embeddings(self) -> Iterator[tuple[str, Embedding]]:
+        """Yield ``(name, embedding)`` in forward order."""
+        yield from ((name, m) for name, m in self.named_modules() if isinstance(m, Embedding))
 
     def reset_parameters(self, generator: torch.Generator) -> None:
         """Draw all weights anew, in module order; norms start as the identity, biases become zero."""

@@ -100,6 +100,8 @@ class SiteQuantizedModel:
         for name, a in self.model.aggregations():
             filled = a.operator or a.adjacency_site.filler or a.combined_site.filler or a.message_site.filler
             ran[name] = "simulated" if filled else "float"
+        for name, e in self.model.embeddings():
+            ran[name] = "simulated" if e.weight_site.filler else "float"
         return ran
 
     def diagnostics(self) -> Mapping[str, JsonValue]:

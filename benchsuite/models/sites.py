@@ -22,9 +22,11 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from benchsuite.models.adjacency import Adjacency
 
-Axis = Literal["node", "entry", "feature", "out", "in", "head"]
+Axis = Literal["node", "entry", "graph", "feature", "out", "in", "head"]
 
 
 class Role(str, Enum):
@@ -96,15 +98,46 @@ class Combination(Weighted):
         fan_in: input features.
         fan_out: output features.
         layer: index of the layer.
+        rows: what a row of the input belongs to: a node, or in the head behind a pooling a graph.
     """
 
-    def __init__(self, fan_in: int, fan_out: int, layer: int) -> None:
+    def __init__(self, fan_in: int, fan_out: int, layer: int, rows: Literal["node", "graph"] = "node") -> None:
         super().__init__(fan_in, fan_out, layer)
-        self.input_site = Site(Role.INPUT, layer, ("node", "feature"))
+        self.input_site = Site(Role.INPUT, layer, (rows, "feature"))
 
     def forward(self, x: Tensor, adjacency: Adjacency) -> Tensor:
-        """Map ``[nodes, in]`` to ``[nodes, out]``."""
+        """Map ``[rows, in]`` to ``[rows, out]``."""
         return functional.linear(self.input_site(x, adjacency), self.weight_site(self.weight, adjacency))
+
+
+class Embedding(Weighted):
+    """The sum of one row of a table for each column of codes: X W, where X is one-hot and never made.
+
+    A one-hot X is exact on any grid, so there is no input site; the tables pass a weight site as any weight does.
+
+    Args:
+        categories: how many codes each column has.
+        fan_out: output features.
+        layer: index of the layer.
+    """
+
+    def __init__(self, categories: Sequence[int], fan_out: int, layer: int) -> None:
+        super().__init__(sum(categories), fan_out, layer)
+        self.categories = tuple(categories)
+        # No buffer: what a quantized model stores is counted, and this is no part of it.
+        self.starts = torch.tensor([sum(self.categories[:i]) for i in range(len(self.categories))])
+
+    def reset_parameters(self, generator: torch.Generator) -> None:
+        """Draw Glorot-uniform weights, table by table."""
+        with torch.no_grad():
+            for start, rows in zip(self.starts.tolist(), self.categories, strict=True):
+                bound = math.sqrt(6.0 / (rows + self.weight.shape[0]))
+                self.weight[:, start : start + rows].uniform_(-bound, bound, generator=generator)
+
+    def forward(self, codes: Tensor, adjacency: Adjacency) -> Tensor:
+        """Map ``[rows, columns]`` int64 to ``[rows, out]`` float32."""
+        table: Tensor = self.weight_site(self.weight, adjacency)
+        return functional.embedding_bag(codes + self.starts.to(codes.device), table.t(), mode="sum")
 
 
 class AttentionScore(Weighted):
@@ -131,14 +164,16 @@ class Aggregation(nn.Module):
     Args:
         layer: index of the layer.
         heads: attention heads; 0 where the values are the adjacency's own and static.
+        by_entry: X_c has a row for each entry, not for each node: what is sent depends on the edge too, so that
+            ``A X_c`` sums over the entries of a row without looking up their sources.
     """
 
-    def __init__(self, layer: int, heads: int = 0) -> None:
+    def __init__(self, layer: int, heads: int = 0, by_entry: bool = False) -> None:
         super().__init__()
-        self.heads = heads
+        self.heads, self.by_entry = heads, by_entry
         dense: tuple[Axis, ...] = ("head", "feature") if heads else ("feature",)
         self.adjacency_site = Site(Role.ADJACENCY, layer, ("entry", "head") if heads else ("entry",))
-        self.combined_site = Site(Role.COMBINED, layer, ("node", *dense))
+        self.combined_site = Site(Role.COMBINED, layer, ("entry" if by_entry else "node", *dense))
         self.message_site = Site(Role.MESSAGE, layer, ("entry", *dense))
         self.aggregate_site = Site(Role.AGGREGATE, layer, ("node", *dense))
         self.operator: nn.Module | None = None
@@ -153,10 +188,10 @@ class Aggregation(nn.Module):
         Args:
             adjacency: structure.
             value: ``[entries]``, or ``[entries, heads]`` with attention.
-            x: ``[nodes, features]``, or ``[nodes, heads, features]``.
+            x: ``[nodes, features]``, or ``[nodes, heads, features]``; ``by_entry`` rows are entries.
 
         Returns:
-            The shape of ``x``.
+            The shape of ``x``, with a row for each node.
         """
         if self.operator is not None:
             product: Tensor = self.operator(adjacency, value, x)
@@ -165,7 +200,7 @@ class Aggregation(nn.Module):
         return cast("Tensor", self.aggregate_site(product, adjacency))
 
     def _product(self, adjacency: Adjacency, value: Tensor, x: Tensor) -> Tensor:
-        if not self.heads and self.message_site.filler is None:
+        if not self.heads and not self.by_entry and self.message_site.filler is None:
             return adjacency.matmul(x, value)
-        messages = value.unsqueeze(-1) * x[adjacency.col]
+        messages = value.unsqueeze(-1) * (x if self.by_entry else x[adjacency.col])
         return adjacency.reduce(self.message_site(messages, adjacency))

@@ -1,25 +1,23 @@
-"""The worker side of node quantization: one cell from the view to what the host scores."""
+"""The worker side of quantization: one cell from the view to what the host scores."""
 
 from __future__ import annotations
 
 import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import torch
 
 from benchsuite.contracts.quantizer import QuantizationJob
 from benchsuite.contracts.task import CellOutput
-from benchsuite.models.backbones import build_backbone
-from benchsuite.tasks.checks import check_diagnostics, check_execution, check_logits, check_model, stored_bytes
+from benchsuite.tasks.checks import check_diagnostics, check_execution, check_model, stored_bytes
 from benchsuite.tasks.containment import contained
 from benchsuite.tasks.determinism import class_of, determinism
 from benchsuite.tasks.reference import Reference, load_or_train
 from benchsuite.tasks.seeds import derive
 from benchsuite.tasks.timing import TIMING, Clock, Timing, interleave
-from benchsuite.tasks.training import TRAINING_VERSION, train
-from benchsuite.tasks.view import View, own_copy
+from benchsuite.tasks.training import TRAINING_VERSION
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,7 +28,7 @@ if TYPE_CHECKING:
     from benchsuite.contracts.graph import Graph
     from benchsuite.contracts.task import CellInput
     from benchsuite.models.backbone import Backbone
-    from benchsuite.tasks.recipes import Recipe
+    from benchsuite.tasks.scene import Scene
 
 
 #: Epochs of a method's own training that are repeated where the whole is too long to repeat.
@@ -42,15 +40,10 @@ class Outcome:
     """What one quantization led to."""
 
     logits: Tensor
-    """Of the test nodes."""
+    """Of the test items."""
     stored: int
     execution: dict[str, JsonValue]
     diagnostics: dict[str, JsonValue]
-
-    @property
-    def classes(self) -> Tensor:
-        """The predicted class of each test node."""
-        return self.logits.argmax(1)
 
 
 @dataclass(frozen=True)
@@ -59,38 +52,27 @@ class Bench:
 
     Args:
         protocol: name and version of the task's protocol.
-        recipe: of the FP32 model.
         cell: seed and method.
-        view: what the worker knows of the data.
+        scene: the data, and what is done with a model on it.
         device: where everything runs.
         epochs: see below.
     """
 
     protocol: str
-    recipe: Recipe
     cell: CellInput
-    view: View
+    scene: Scene
     device: torch.device
     epochs: int | None = None
     """Of what a method trains itself, in place of the recipe's."""
 
-    @property
-    def seen(self) -> View:
-        """What training and calibration may see."""
-        return self.view.without_test if self.recipe.setting == "inductive" else self.view
-
     def initial_model(self) -> Backbone:
         """Return the untrained model of this seed."""
-        seed = derive(self.cell.seed, "initial")
-        options: dict[str, Any] = dict(self.recipe.options)
-        features, classes = self.view.graph.num_features, self.view.classes
-        return build_backbone(self.recipe.backbone, features, classes, seed, **options).to(self.device)
+        return self.scene.initial_model(derive(self.cell.seed, "initial"))
 
     def train_reference(self) -> Reference:
         """Train the FP32 model from scratch."""
         model = self.initial_model()
-        seed = derive(self.cell.seed, "training")
-        selection = train(model, self.seen.graph.fresh(), self.seen.labels, self.recipe, seed)
+        selection = self.scene.train(model, self.scene.calibration(), derive(self.cell.seed, "training"))
         return Reference(model.state_dict(), selection)
 
     @cached_property
@@ -100,8 +82,8 @@ class Bench:
         key: dict[str, JsonValue] = {
             "protocol": self.protocol,
             "training": TRAINING_VERSION,
-            "recipe": self.recipe.model_dump(mode="json"),
-            "view": self.view.digest,
+            "recipe": self.scene.recipe.model_dump(mode="json"),
+            "view": self.scene.digest,
             "seed": self.cell.seed,
             "torch": torch.__version__,
             "device": self.device.type,
@@ -116,15 +98,9 @@ class Bench:
         model.load_state_dict(self.reference.state)
         return model.eval()
 
-    def forward(self) -> Tensor:
-        """Return the FP32 model's logits for all nodes: the unit in which costs are counted."""
-        with torch.no_grad():
-            logits: Tensor = self.fp32(self.view.graph)
-        return logits
-
     def job(self) -> QuantizationJob:
         """Return a job whose every part is the method's own; the adjacency of the FP32 model is built already."""
-        graph = own_copy(self.seen.graph)
+        graph = self.scene.calibration()
         model = copy.deepcopy(self.fp32)
         with torch.no_grad():
             model(graph)
@@ -132,11 +108,8 @@ class Bench:
         return QuantizationJob(model, graph, self.initial_model, self._trainer(graph), generator)
 
     def _trainer(self, graph: Graph) -> Callable[[Backbone], Backbone]:
-        labels, seed = self.seen.labels, derive(self.cell.seed, "training")
-        recipe = self.recipe if self.epochs is None else self.recipe.model_copy(update={"epochs": self.epochs})
-
         def train_in_place(model: Backbone) -> Backbone:
-            train(model, graph, labels, recipe, seed)
+            self.scene.train(model, graph, derive(self.cell.seed, "training"), self.epochs)
             return model
 
         return train_in_place
@@ -149,10 +122,8 @@ class Bench:
             with clock:
                 returned = method.quantize(job)
             model = check_model(returned)
-            graph = own_copy(self.view.graph)
-            logits = check_logits(model.predict(graph), graph.num_nodes, self.view.classes)
             return Outcome(
-                logits[self.view.test],
+                self.scene.predict(model.predict),
                 stored_bytes(model.state()),
                 check_execution(model.execution()),
                 check_diagnostics(model.diagnostics()),
@@ -160,10 +131,10 @@ class Bench:
 
     def output(self) -> CellOutput:
         """Return everything that the cell leaves behind."""
-        timing = interleave(self.forward, self.quantize, self.device)
+        timing = interleave(lambda: self.scene.forward(self.fp32), self.quantize, self.device)
         outcome = timing.results[0]
         return CellOutput(
-            predictions={"test": outcome.classes.cpu().numpy()},
+            predictions={"test": self.scene.answer(outcome.logits).cpu().numpy()},
             measurements={**_costs(timing), **self._fidelity(outcome)},
             samples={
                 "quantization_seconds": list(timing.call),
@@ -182,12 +153,12 @@ class Bench:
         return determinism(lambda: [short.quantize(Clock(self.device)).logits], f"{SHORT} epochs of training")
 
     def _fidelity(self, outcome: Outcome) -> dict[str, float | None]:
-        wanted = self.forward()[self.view.test]
-        same = outcome.classes == wanted.argmax(1)
+        with torch.no_grad():
+            wanted = self.scene.predict(self.fp32)
         return {
             "stored_bytes": float(outcome.stored),
             "reference_bytes": float(stored_bytes(self.fp32.state_dict())),
-            "agreement": 100.0 * float(same.double().mean()),
+            "agreement": self.scene.agreement(outcome.logits, wanted),
             "logit_mse": float((outcome.logits.double() - wanted.double()).square().mean()),
         }
 
@@ -196,7 +167,7 @@ class Bench:
         return {
             "diagnostics": outcome.diagnostics,
             "execution": outcome.execution,
-            "validation_accuracy": selection.accuracy,
+            "validation_score": selection.score,
             "best_epoch": selection.epoch,
             "timing": TIMING,
         }

@@ -8,6 +8,7 @@ from benchsuite.data.cards import DATASETS
 from benchsuite.plugin import hookimpl
 from benchsuite.tasks import distillation_cards, probe_cards, selection_cards
 from benchsuite.tasks.cards import TASKS
+from benchsuite.tasks.graphs.cards import TASKS as GRAPH_TASKS
 
 if TYPE_CHECKING:
     from benchsuite.contracts.cards import DatasetCard, TaskCard
@@ -15,8 +16,8 @@ if TYPE_CHECKING:
 
 @hookimpl
 def benchsuite_tasks() -> list[TaskCard]:
-    """Return the suite's tasks: quantization, probing, node selection, distillation."""
-    return [*TASKS, *probe_cards.tasks(), *selection_cards.TASKS, *distillation_cards.TASKS]
+    """Return the suite's tasks: quantization for nodes and whole graphs, probing, node selection, distillation."""
+    return [*TASKS, *GRAPH_TASKS, *probe_cards.tasks(), *selection_cards.TASKS, *distillation_cards.TASKS]
 
 
 @hookimpl

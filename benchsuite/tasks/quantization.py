@@ -12,17 +12,18 @@ import torch
 
 from benchsuite.contracts.task import Prepared
 from benchsuite.data import read
-from benchsuite.data.cards import DATASETS
-from benchsuite.errors import ProtocolError, UsageError, near
+from benchsuite.errors import ProtocolError
 from benchsuite.tasks.bench import Bench
 from benchsuite.tasks.config import read_config
 from benchsuite.tasks.containment import contained
+from benchsuite.tasks.datasets import dataset_card
 from benchsuite.tasks.recipes import Recipe
+from benchsuite.tasks.scene import NodeScene
 from benchsuite.tasks.seeds import derive
 from benchsuite.tasks.view import read_classes, read_view, write_view
 
 if TYPE_CHECKING:
-    from benchsuite.contracts.cards import DatasetCard, TaskCard
+    from benchsuite.contracts.cards import TaskCard
     from benchsuite.contracts.task import CellInput, CellOutput, Places
 
 
@@ -48,18 +49,9 @@ class NodeQuantization:
             StoreError: the cache cannot be written.
             UsageError: there is no data set of that name.
         """
-        dataset = read(self._dataset_card(places), places.data)
+        dataset = read(dataset_card(self.card, places), places.data)
         held_out = {"test": dataset.y[dataset.test].numpy()}
         return Prepared(write_view(dataset, places.cache), dataset.content_hash(), held_out)
-
-    def _dataset_card(self, places: Places) -> DatasetCard:
-        cards = {**{card.name: card for card in DATASETS}, **places.datasets}
-        name = self.card.dataset
-        if name not in cards:
-            raise UsageError(
-                f"task {self.card.name!r} wants the data set {name!r}, which is unknown", near(name, cards)
-            )
-        return cards[name]
 
     def run(self, cell: CellInput) -> CellOutput:
         """Quantize the FP32 model of the cell's seed, and predict.
@@ -71,8 +63,8 @@ class NodeQuantization:
         """
         device = torch.device(cell.device)
         with contained(derive(cell.seed, "global"), device):
-            bench = Bench(self.card.protocol, self.recipe, cell, read_view(cell.view, cell.device), device)
-            return bench.output()
+            scene = NodeScene(read_view(cell.view, cell.device), self.recipe, device)
+            return Bench(self.card.protocol, cell, scene, device).output()
 
     def score(self, prepared: Prepared, output: CellOutput) -> dict[str, float]:
         """Return the test accuracy in per cent.

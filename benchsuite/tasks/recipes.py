@@ -20,20 +20,44 @@ from benchsuite.errors import UsageError, near
 Setting = Literal["transductive", "inductive"]
 
 
-class Recipe(Frozen):
-    """Everything that decides the FP32 model of a task, but for data and seed."""
+class BaseRecipe(Frozen):
+    """What decides any FP32 model, but for data and seed."""
 
     backbone: str
-    """A key of :data:`benchsuite.models.backbones.BACKBONES`."""
     options: Mapping[str, StrictBool | StrictInt | StrictFloat] = {}
     """Passed to the backbone."""
     lr: float = Field(gt=0)
-    """Of Adam, constant."""
+    """Of Adam, at the start."""
     weight_decay: tuple[float, ...] = Field(min_length=1)
     """L2 penalty of Adam, layer by layer, biases included; the last value holds for all further layers."""
     epochs: int = Field(ge=1)
-    """Full-batch steps; the model kept is that of the best validation epoch."""
+
+
+class Recipe(BaseRecipe):
+    """How a model of nodes is trained: full-batch at a constant rate.
+
+    Its backbone is one of :data:`benchsuite.models.backbones.BACKBONES`; the model kept is that of the best validation
+    epoch.
+    """
+
     setting: Setting = "transductive"
+
+
+class GraphRecipe(BaseRecipe):
+    """How a model of whole graphs is trained, in batches; neither it nor calibration ever sees a test graph.
+
+    Its backbone is one of :data:`benchsuite.models.backbones.pooled.POOLED`.
+    """
+
+    batch_size: int = Field(ge=1)
+    """Training graphs in a step; the last step of an epoch takes what is left."""
+    halve_every: int = Field(default=0, ge=0)
+    """Epochs after which the rate is halved, again and again; 0 for a constant rate."""
+    select: Literal["loss", "metric"] = "metric"
+    """What of the validation graphs chooses the epoch whose model is kept: the lowest loss, or the best metric."""
+    metric: Literal["accuracy", "rocauc", "ap", "rmse", "mae"]
+    calibration_nodes: int = Field(default=200_000, ge=1)
+    """Training graphs are handed to a method up to so many nodes, in their order."""
 
 
 GCN = Recipe(
@@ -85,3 +109,50 @@ def recipe(backbone: str, dataset: str) -> Recipe:
     found = RECIPES[backbone]
     options, fields = ADAPTED.get((backbone, dataset), ({}, {}))
     return found.model_copy(update={**fields, "options": {**found.options, **options}})
+
+
+TU_GCN = GraphRecipe(
+    backbone="gcn",
+    options={"hidden": 64, "layers": 3, "dropout": 0.5},
+    lr=0.01,
+    weight_decay=(0.0,),
+    epochs=100,
+    batch_size=128,
+    halve_every=50,
+    select="loss",
+    metric="accuracy",
+)
+"""PyG's ``benchmark/kernel``, which Degree-Quant's code follows: its optimiser, batches, epochs and selection. Depth
+and width are fixed, where it searches 1 to 5 layers of 16 to 128."""
+
+TU_GIN = TU_GCN.model_copy(update={"backbone": "gin"})
+"""The same with GIN, whose MLPs have batch normalisation as in its paper."""
+
+MOLECULES = GraphRecipe(
+    backbone="gine",
+    options={"hidden": 300, "layers": 5, "dropout": 0.5},
+    lr=0.001,
+    weight_decay=(0.0,),
+    epochs=100,
+    batch_size=32,
+    metric="rocauc",
+)
+"""OGB's baseline for ogbg-mol* (``examples/graphproppred/mol``): GIN with embedded atoms and bonds."""
+
+GRAPH_RECIPES: dict[str, GraphRecipe] = {"gcn": TU_GCN, "gin": TU_GIN, "gine": MOLECULES}
+
+#: Where a data set needs other fields; options are added.
+ADAPTED_GRAPHS: dict[tuple[str, str], tuple[dict[str, bool | int | float], dict[str, int | float | str]]] = {}
+
+
+def graph_recipe(backbone: str, dataset: str, metric: str) -> GraphRecipe:
+    """Return the recipe of a network for whole graphs on ``dataset``.
+
+    Raises:
+        UsageError: no recipe is known for that network.
+    """
+    if backbone not in GRAPH_RECIPES:
+        raise UsageError(f"there is no recipe for network {backbone!r}", near(backbone, GRAPH_RECIPES))
+    found = GRAPH_RECIPES[backbone]
+    options, fields = ADAPTED_GRAPHS.get((backbone, dataset), ({}, {}))
+    return found.model_copy(update={"metric": metric, **fields, "options": {**found.options, **options}})

@@ -26,7 +26,7 @@ class Reference(NamedTuple):
     state: dict[str, Tensor]
     """Its ``state_dict``, on the CPU."""
     selection: Selection
-    """The epoch that was kept and its validation accuracy."""
+    """The epoch that was kept and its validation score."""
 
 
 def load_or_train(cache: Path, key: Mapping[str, JsonValue], train: Callable[[], Reference]) -> Reference:
@@ -62,7 +62,7 @@ def _read(path: Path, key: str) -> Reference | None:
         with safetensors.safe_open(path, framework="pt") as file:
             header = json.loads(file.metadata()["benchsuite"])
             state = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  (it has no iterator)
-        reference = Reference(state, Selection(header["epoch"], header["accuracy"]))
+        reference = Reference(state, Selection(header["epoch"], header["score"]))
         whole = header["key"] == key and header["sha256"] == _digest(reference)
     except (OSError, safetensors.SafetensorError, KeyError, TypeError, ValueError):
         return None

@@ -42,8 +42,8 @@ class Selection(NamedTuple):
 
     epoch: int
     """From 1."""
-    accuracy: float
-    """On the validation nodes, per cent."""
+    score: float
+    """On the validation items; of classes the accuracy in per cent."""
 
 
 def train(model: Backbone, graph: Graph, labels: Labels, recipe: Recipe, seed: int) -> Selection:
@@ -63,13 +63,13 @@ def train(model: Backbone, graph: Graph, labels: Labels, recipe: Recipe, seed: i
         ProtocolError: the loss is not finite in some epoch.
     """
     best, kept = Selection(0, -1.0), {}
-    with _seeded(seed, graph.x.device), torch.enable_grad():
+    with seeded(seed, graph.x.device), torch.enable_grad():
         optimizer = torch.optim.Adam(parameter_groups(model, recipe.weight_decay), lr=recipe.lr)
         for epoch in range(1, recipe.epochs + 1):
             _step(model, graph, labels, optimizer, epoch)
             accuracy = _validate(model, graph, labels)
-            if accuracy > best.accuracy:
-                best, kept = Selection(epoch, accuracy), _snapshot(model)
+            if accuracy > best.score:
+                best, kept = Selection(epoch, accuracy), snapshot(model)
         optimizer.zero_grad()
     model.load_state_dict(kept)
     return best
@@ -116,12 +116,13 @@ def _validate(model: Backbone, graph: Graph, labels: Labels) -> float:
     return 100.0 * float(hits.double().mean())
 
 
-def _snapshot(model: Backbone) -> dict[str, Tensor]:
+def snapshot(model: Backbone) -> dict[str, Tensor]:
+    """Return a copy of the state of ``model``."""
     return {name: tensor.detach().clone() for name, tensor in model.state_dict().items()}
 
 
 @contextmanager
-def _seeded(seed: int, device: torch.device) -> Iterator[None]:
+def seeded(seed: int, device: torch.device) -> Iterator[None]:
     """Seed torch's global generator, which dropout draws from, and put its state back afterwards."""
     with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
         torch.manual_seed(seed)

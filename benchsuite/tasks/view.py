@@ -55,7 +55,8 @@ def _subgraph(graph: Graph, keep: Tensor) -> Graph:
     source, target = graph.edge_index
     inside = keep[source] & keep[target]
     batch = None if graph.batch is None else graph.batch[keep]
-    return Graph(graph.x[keep], place[graph.edge_index[:, inside]], batch)
+    attr = None if graph.edge_attr is None else graph.edge_attr[inside]
+    return Graph(graph.x[keep], place[graph.edge_index[:, inside]], batch, attr)
 
 
 def write_view(dataset: NodeDataset, cache: Path) -> Path:
@@ -68,9 +69,8 @@ def write_view(dataset: NodeDataset, cache: Path) -> Path:
     """
     y = dataset.y.where(dataset.train | dataset.val, HIDDEN)
     tensors = {"x": dataset.graph.x, "edge_index": dataset.graph.edge_index, "y": y, **dataset.splits()}
-    if dataset.graph.batch is not None:
-        tensors["batch"] = dataset.graph.batch
-    contiguous = {name: tensor.contiguous() for name, tensor in tensors.items()}
+    parts = {"batch": dataset.graph.batch, "edge_attr": dataset.graph.edge_attr}
+    contiguous = {name: tensor.contiguous() for name, tensor in {**tensors, **parts}.items() if tensor is not None}
     payload = safetensors.torch.save(contiguous, metadata={"classes": str(dataset.num_classes)})
     return write_hashed(cache / "views", payload, ".safetensors")
 
@@ -88,7 +88,7 @@ def read_view(path: Path, device: str = "cpu") -> View:
     """
     payload = read_hashed(path)
     tensors = {name: tensor.to(device) for name, tensor in safetensors.torch.load(payload).items()}
-    graph = Graph(tensors["x"], tensors["edge_index"], tensors.get("batch"))
+    graph = Graph(tensors["x"], tensors["edge_index"], tensors.get("batch"), tensors.get("edge_attr"))
     labels = Labels(tensors["y"], tensors["train"], tensors["val"])
     return View(graph, labels, tensors["test"], read_classes(path), path.stem)
 
@@ -108,8 +108,8 @@ def read_classes(path: Path) -> int:
 
 def own_copy(graph: Graph) -> Graph:
     """Return a copy of ``graph`` that shares no memory with it: a method may write into what it is handed."""
-    batch = None if graph.batch is None else graph.batch.clone()
-    return Graph(graph.x.clone(), graph.edge_index.clone(), batch)
+    batch, attr = (None if part is None else part.clone() for part in (graph.batch, graph.edge_attr))
+    return Graph(graph.x.clone(), graph.edge_index.clone(), batch, attr)
 
 
 _MEND = "Start the run again: it is written anew"

@@ -112,7 +112,8 @@ def test_a_job_is_the_methods_own_and_holds_no_label(setting, jobs, dataset):
     assert len({tensor.data_ptr() for tensor in tensors}) == len(tensors)
     names = {field.name for field in dataclasses.fields(jobs[0])}
     assert names == {"model", "graph", "initial_model", "train", "generator"}
-    assert {field.name for field in dataclasses.fields(jobs[0].graph)} == {"x", "edge_index", "batch", "cache"}
+    parts = {field.name for field in dataclasses.fields(jobs[0].graph)}
+    assert parts == {"x", "edge_index", "batch", "edge_attr", "cache"}
     assert set(jobs[0].graph.cache) == {"adjacency/gcn"}
     assert not jobs[0].model.training
 
@@ -148,10 +149,10 @@ def test_inductive_training_does_not_depend_on_the_test_nodes(setting, jobs, mon
 
 
 def test_the_reference_is_trained_once_for_all_methods(setting, monkeypatch):
-    from benchsuite.tasks import bench
+    from benchsuite.tasks import bench, scene
 
     trained = []
-    monkeypatch.setattr(bench, "train", lambda *args, real=bench.train: trained.append(1) or real(*args))
+    monkeypatch.setattr(scene, "train", lambda *args, real=scene.train: trained.append(1) or real(*args))
     toy = setting()
     for method in ("Identity", "Weights", "Identity"):
         toy.run(method)

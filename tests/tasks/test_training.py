@@ -52,7 +52,7 @@ def test_the_first_epoch_with_the_best_validation_accuracy_is_kept(dataset, labe
     assert accuracies.count(max(accuracies)) > 1 or best < len(epochs) - 1  # the rule has something to decide
     selection = train(model, dataset.graph, labels, SHORT, seed=5)
     assert selection.epoch == best + 1
-    assert selection.accuracy == pytest.approx(accuracies[best])
+    assert selection.score == pytest.approx(accuracies[best])
     torch.testing.assert_close(model.state_dict(), epochs[best][1], rtol=0, atol=0)
 
 
@@ -162,4 +162,4 @@ def test_every_recipe_learns_the_toy_task(dataset, labels, name):
     model = build_backbone(name, 12, 3, 0, **recipe.options)
     counts = dataset.y[dataset.val].bincount()
     chance = 100 * (counts.max() / counts.sum()).item()
-    assert train(model, dataset.graph, labels, recipe, seed=0).accuracy > chance
+    assert train(model, dataset.graph, labels, recipe, seed=0).score > chance

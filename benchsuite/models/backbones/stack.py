@@ -32,16 +32,24 @@ class Stack(Backbone):
         hidden: width of the hidden layers.
         layers: number of layers.
         dropout: probability, on every layer's input.
+        activate_last: ReLU behind the last layer too, where a head follows.
         options: passed to every layer.
     """
 
     layer_class: ClassVar[LayerClass]
 
     def __init__(
-        self, features: int, classes: int, hidden: int = 16, layers: int = 2, dropout: float = 0.5, **options: Any
+        self,
+        features: int,
+        classes: int,
+        hidden: int = 16,
+        layers: int = 2,
+        dropout: float = 0.5,
+        activate_last: bool = False,
+        **options: Any,
     ) -> None:
         super().__init__()
-        self.dropout = dropout
+        self.dropout, self.activate_last = dropout, activate_last
         sizes = [features] + [hidden] * (layers - 1) + [classes]
         self.layers = nn.ModuleList(self.layer_class(sizes[i], sizes[i + 1], i, **options) for i in range(layers))
         self.update_sites = nn.ModuleList(Site(Role.UPDATE, i, ("node", "feature")) for i in range(layers))
@@ -50,5 +58,6 @@ class Stack(Backbone):
         """Return logits ``[nodes, classes]``."""
         for i, (layer, update) in enumerate(zip(self.layers, self.update_sites, strict=True)):
             x = layer(dropout(x, self.dropout, self.training, adjacency), adjacency)
-            x = update(functional.relu(x) if i + 1 < len(self.layers) else x, adjacency)
+            active = self.activate_last or i + 1 < len(self.layers)
+            x = update(functional.relu(x) if active else x, adjacency)
         return x

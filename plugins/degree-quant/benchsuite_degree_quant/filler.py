@@ -78,7 +78,7 @@ class ProtectiveFiller(RangeFiller):
         super().__init__(bits, measure, momentum)
         self.protection = protection
         self.clip_gradient = clip_gradient
-        self.protects = site.role in PROTECTED
+        self.protects = site.role in PROTECTED and site.axes[0] != "graph"  # a pooled row is no node's
         self.by_entry = site.axes[0] == "entry"
 
     def forward(self, tensor: Tensor, adjacency: Adjacency) -> Tensor:

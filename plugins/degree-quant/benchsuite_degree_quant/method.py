@@ -58,10 +58,10 @@ class DegreeQuant:
         return SiteQuantizedModel(model, self._diagnostics(model, protection, job))
 
     def fill(self, model: Backbone, protection: Protection) -> None:
-        """Fill all sites but the last update: that is the model's output, which no product takes up again."""
+        """Fill all sites but the update that is the model's output, which no product takes up again."""
         fill(model, set(Role), lambda site: self._filler(site, protection))
-        *_, output = (site for _, site in model.sites() if site.role is Role.UPDATE)
-        output.fill(None)
+        if (output := model.output_site()) is not None:
+            output.fill(None)
 
     def _filler(self, site: Site, protection: Protection) -> ProtectiveFiller:
         measure: Measure = Percentile(self.tail) if self.ranges == "percentile" else extremes

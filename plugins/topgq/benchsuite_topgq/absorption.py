@@ -34,14 +34,22 @@ class QuantizedAggregation(nn.Module):
         bits: width of both operands.
         feature_scale: ``[features]`` or ``[heads, features]`` float32, the step of each column.
         node_scale: ``[groups]`` or ``[groups, heads]`` float32, S_N; None for column-wise quantization.
+        by_entry: rows of X_c are entries; each takes the scale of the node that sends it.
     """
 
     feature_scale: Tensor
     node_scale: Tensor | None
 
-    def __init__(self, groups: Groups, bits: int, feature_scale: Tensor, node_scale: Tensor | None = None) -> None:
+    def __init__(
+        self,
+        groups: Groups,
+        bits: int,
+        feature_scale: Tensor,
+        node_scale: Tensor | None = None,
+        by_entry: bool = False,
+    ) -> None:
         super().__init__()
-        self.groups = groups
+        self.groups, self.by_entry = groups, by_entry
         self.top = 2**bits - 1
         self.peak = 2 ** (bits - 1) - 1
         self.register_buffer("feature_scale", feature_scale)
@@ -56,8 +64,10 @@ class QuantizedAggregation(nn.Module):
 
     def feature_steps(self, adjacency: Adjacency) -> Tensor:
         """Return the step of every element of X_c: ``S_N outer S_X``, or S_X alone. It broadcasts to X_c."""
-        nodes = self.node_scales(adjacency)
-        return self.feature_scale if nodes is None else nodes.unsqueeze(-1) * self.feature_scale
+        rows = self.node_scales(adjacency)
+        if rows is None:
+            return self.feature_scale
+        return (rows[adjacency.col] if self.by_entry else rows).unsqueeze(-1) * self.feature_scale
 
     def feature_codes(self, x: Tensor, adjacency: Adjacency) -> Tensor:
         """Return X^Q as floats, the shape of ``x``, from ``-(2^(bits-1) - 1)`` to ``2^(bits-1) - 1``."""
@@ -96,10 +106,15 @@ class QuantizedAggregation(nn.Module):
         Args:
             adjacency: structure.
             value: ``[entries]`` or ``[entries, heads]`` float32, not negative.
-            x: ``[nodes, features]`` or ``[nodes, heads, features]`` float32.
+            x: ``[nodes, features]`` or ``[nodes, heads, features]`` float32; ``[entries, features]`` where
+                ``by_entry``.
         """
         codes, scale = self.adjacency_codes(adjacency, value)
-        sums = code_product(adjacency, codes, self.feature_codes(x, adjacency))
+        features = self.feature_codes(x, adjacency)
+        if self.by_entry:
+            sums = adjacency.reduce(features.mul_(codes.unsqueeze(-1)))
+        else:
+            sums = code_product(adjacency, codes, features)
         return sums.mul_(scale.unsqueeze(-1)).mul_(self.feature_scale)
 
 
@@ -119,19 +134,30 @@ class Pick(NamedTuple):
     column_mse: float
 
 
-def candidates(groups: Groups, bits: int, x: Tensor) -> tuple[QuantizedAggregation, QuantizedAggregation]:
+def candidates(
+    groups: Groups, bits: int, x: Tensor, sender: Tensor | None = None
+) -> tuple[QuantizedAggregation, QuantizedAggregation]:
     """Return the dual-axis and the column-wise quantization of ``x``, fitted to the calibration graph.
 
     Args:
         groups: the groups of the calibration graph.
         bits: width.
-        x: X_c, ``[nodes, features]`` or ``[nodes, heads, features]``.
+        x: X_c, ``[nodes, features]`` or ``[nodes, heads, features]``; or ``[entries, features]``.
+        sender: ``[entries]`` int64, the node behind each row where rows are entries; None where they are nodes.
     """
-    magnitude = x.abs()
-    nodes = groups.calibrated.peak(magnitude.amax(-1), len(groups))
-    column = QuantizedAggregation(groups, bits, _steps(magnitude, bits))
-    shares = magnitude.div_(groups.calibrated.spread(nodes).clamp_(min=FLOOR).unsqueeze(-1))
-    return QuantizedAggregation(groups, bits, _steps(shares, bits), nodes), column
+    magnitude, by_entry = x.abs(), sender is not None
+    nodes = groups.calibrated.peak(_by_node(magnitude.amax(-1), sender, groups), len(groups))
+    column = QuantizedAggregation(groups, bits, _steps(magnitude, bits), by_entry=by_entry)
+    scale = groups.calibrated.spread(nodes).clamp_(min=FLOOR)
+    shares = magnitude.div_((scale if sender is None else scale[sender]).unsqueeze(-1))
+    return QuantizedAggregation(groups, bits, _steps(shares, bits), nodes, by_entry), column
+
+
+def _by_node(peaks: Tensor, sender: Tensor | None, groups: Groups) -> Tensor:
+    """Return the largest of each node's ``peaks``, zero for a node that sends nothing."""
+    if sender is None:
+        return peaks
+    return peaks.new_zeros(len(groups.calibrated.index)).scatter_reduce_(0, sender, peaks, "amax")
 
 
 def _steps(magnitude: Tensor, bits: int) -> Tensor:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import torch
 from torch import Tensor, nn
 
 from benchsuite.models.adjacency import adjacency
 from benchsuite.models.quantized import SiteQuantizedModel
+from benchsuite.models.ranges import RangeFiller
 from benchsuite_topgq.absorption import Pick, Selection, candidates, select
 from benchsuite_topgq.grids import NodeGrid, RoundedWeight
 from benchsuite_topgq.groups import Groups
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
     from benchsuite.models.adjacency import Adjacency
     from benchsuite.models.backbone import Backbone
+    from benchsuite.models.sites import Aggregation, Site
     from benchsuite.plugin import Graph, QuantizationJob
 
 
@@ -85,9 +87,9 @@ class Calibration:
 
     def __init__(self, groups: Groups, bits: int, selection: Selection, phases: Phases) -> None:
         self.groups, self.bits, self.selection, self.phases = groups, bits, selection, phases
-        self.grids: dict[nn.Module, NodeGrid] = {}
+        self.grids: dict[nn.Module, NodeGrid | RangeFiller] = {}
         self.picks: dict[str, Pick] = {}
-        self._last: tuple[Tensor, NodeGrid] | None = None
+        self._last: tuple[Tensor, NodeGrid | RangeFiller] | None = None
 
     def run(self, model: Backbone, graph: Graph) -> None:
         """Run the forward of ``model`` on ``graph``, once, and fill the model."""
@@ -108,14 +110,23 @@ class Calibration:
         x = args[0]
         if self._last is None or self._last[0] is not x:  # GraphSAGE's two combinations share their input and its grid
             with self.phases("statistics"):
-                self._last = x, NodeGrid.fit(self.groups, self.bits, x)
+                self._last = x, self._fit(cast("Site", site), x)
         self.grids[site] = self._last[1]
 
+    def _fit(self, site: Site, x: Tensor) -> NodeGrid | RangeFiller:
+        if site.axes[0] == "node":
+            return NodeGrid.fit(self.groups, self.bits, x)
+        # Behind a pooling a row is a graph, which has no group: one range for all.
+        filler = RangeFiller(self.bits).to(x.device)
+        filler.observe(x)
+        return filler.eval()
+
     def _observe_product(self, name: str) -> Callable[[nn.Module, tuple[Adjacency, Tensor, Tensor], Tensor], None]:
-        def observe(_: nn.Module, args: tuple[Adjacency, Tensor, Tensor], product: Tensor) -> None:
+        def observe(module: nn.Module, args: tuple[Adjacency, Tensor, Tensor], product: Tensor) -> None:
             where, value, x = args
+            sender = where.col if cast("Aggregation", module).by_entry else None
             with self.phases("statistics"):
-                pair = candidates(self.groups, self.bits, x)
+                pair = candidates(self.groups, self.bits, x, sender)
             with self.phases("selection"):
                 self.picks[name] = select(pair, self.selection, where, value, x, product)
             if value is where.value:

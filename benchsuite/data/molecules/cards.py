@@ -18,4 +18,14 @@ def _card(facts: Facts) -> DatasetCard:
     )
 
 
-DATASETS: tuple[DatasetCard, ...] = tuple(map(_card, FACTS.values()))
+DATASETS: tuple[DatasetCard, ...] = (
+    *map(_card, FACTS.values()),
+    DatasetCard(
+        name="zinc-jtnn",
+        target="benchsuite.data.molecules.zinc_jtnn:zinc_jtnn",
+        summary="29,445 molecules of ZINC-250k, penalized logP by RDKit; a stand-in for ZINC-12k, rebuilt from SMILES.",
+        licence="MIT (icml18-jtnn); ZINC is free to use and asks that large parts not be redistributed",
+        source="Jin, Barzilay, Jaakkola, ICML 2018, arXiv 1802.04364; https://github.com/wengong-jin/icml18-jtnn",
+        files=("zinc_jtnn/zinc_valid.smi.gz", "zinc_jtnn/zinc_test.smi.gz"),
+    ),
+)

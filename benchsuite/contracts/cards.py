@@ -310,5 +310,5 @@ class DatasetCard(Frozen):
     """Its own folder below the data folder (``ogbn_arxiv``), which a download or an import fills: whole, or not at all.
     One of ``files`` and ``layouts`` should lie in there."""
     downloads: tuple[Download, ...] = ()
-    """What ``benchsuite data fetch`` downloads into ``folder``: one archive (``.zip``, ``.tar.gz``), which is unpacked so
-    that ``files`` come to lie where they say, whatever folders it has above them; or the files themselves."""
+    """What ``benchsuite data fetch`` downloads into ``folder``: one archive (``.zip``, ``.tar.gz``), which is unpacked
+    so that ``files`` come to lie where they say, whatever folders it has above them; or the files themselves."""

@@ -13,6 +13,7 @@ import logging
 import re
 import shutil
 from dataclasses import asdict, dataclass
+from http.client import IncompleteRead
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from benchsuite import __version__
@@ -210,12 +211,13 @@ def _attempt(what: Download, known: _Version, part: _Part, order: Order, meter: 
         if known.validator:
             headers["If-Range"] = known.validator
     with requests.get(what.url, headers=headers, stream=True, timeout=patience) as answer:
-        if part.size and not _goes_on(answer, known, part.size):
-            part.clear()
-            if answer.status_code in (206, 416):  # a part of another version: ask for the whole
-                _attempt(what, _Version(what.url), part, order, meter, patience)
-                return
+        if part.size and answer.status_code in (206, 416) and not _goes_on(answer, known, part.size):
+            part.clear()  # it is of another version: ask for the whole
+            _attempt(what, _Version(what.url), part, order, meter, patience)
+            return
         _require_file(answer, what, order)
+        if answer.status_code == 200:
+            part.clear()
         if not part.size:
             known = _offered(answer, what, order)
             part.begin(known)
@@ -267,6 +269,8 @@ def _reason(error: Exception, patience: float) -> str:
         causes.append(cause)
     if any("timed out" in str(each) for each in causes):
         return f"timed out: nothing came for {patience:g} s"
+    if any(isinstance(each, IncompleteRead) for each in causes):
+        return "the connection broke off"
     said = next((each.strerror for each in reversed(causes) if isinstance(each, OSError) and each.strerror), None)
     return " ".join((said or str(causes[-1]) or type(error).__name__).split())
 

@@ -138,3 +138,17 @@ def test_dense_small_and_trained_tensors_have_no_sparse_path(monkeypatch):
     assert few_nonzero(torch.eye(3)) is None
     assert few_nonzero(torch.eye(20, requires_grad=True)) is None
     assert few_nonzero(torch.zeros(20, 20)) is None
+
+
+def test_rows_of_graphs_are_never_protected():
+    protection = Protection(1.0, 0.0, torch.Generator())
+    protection.mask = torch.ones(60, dtype=torch.bool)
+    graph = toy_graph()
+    where = adjacency(graph, "gcn")
+    x = torch.rand(60, 3)
+    of_nodes, of_graphs = (
+        ProtectiveFiller(Site(Role.INPUT, 0, (rows, "feature")), protection, 2, True).train()
+        for rows in ("node", "graph")
+    )
+    assert torch.equal(of_nodes(x, where), x)
+    assert len(of_graphs(x, where).unique()) <= 4

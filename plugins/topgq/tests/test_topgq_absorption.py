@@ -189,3 +189,30 @@ def test_column_wise_products_store_no_node_scale():
     assert isinstance(dual, QuantizedAggregation)
     assert dual.node_scale is not None
     assert {name for name, _ in column.named_buffers()} == {"feature_scale", "groups.key"}
+
+
+def test_rows_that_are_entries_with_their_sources_values_are_the_plain_product():
+    """With each message equal to its source's row, both forms round the same numbers on the same grids."""
+    graph = toy_graph()
+    where = adjacency(graph, "edges")
+    x = graph.x - 0.3
+    groups = Groups(graph, group_keys(graph, "toppin"))
+    sends = torch.bincount(where.col, minlength=graph.num_nodes) > 0
+    plain = candidates(groups, 8, x * sends.unsqueeze(1))
+    by_entry = candidates(groups, 8, x[where.col], where.col)
+    for one, other in zip(plain, by_entry, strict=True):
+        assert torch.allclose(other(where, where.value, x[where.col]), one(where, where.value, x), atol=1e-6)
+        assert torch.equal(one.adjacency_codes(where, where.value)[0], other.adjacency_codes(where, where.value)[0])
+
+
+def test_a_message_is_scaled_by_its_senders_group():
+    graph = toy_graph()
+    where = adjacency(graph, "edges")
+    messages = torch.rand(where.num_entries, 4, generator=torch.Generator().manual_seed(0))
+    messages[where.col == int(where.col[0])] *= 1000
+    dual, column = candidates(Groups(graph, torch.arange(graph.num_nodes)), 4, messages, where.col)
+    error = [
+        float((each.rounded(messages, where) - messages).square()[where.col != int(where.col[0])].mean())
+        for each in (dual, column)
+    ]
+    assert error[0] < error[1] / 100

@@ -46,5 +46,7 @@ def test_figures_of_the_paper(task, bits, value, reference):
     assert [(r.value, r.reference) for r in found] == [(value, reference)]
 
 
-def test_five_rows_in_two_widths_are_reported():
-    assert len(CARD.reported) == 10
+def test_nine_rows_in_two_widths_are_reported():
+    rows = {(row.task, row.params["bits"]): row for row in CARD.reported}
+    assert len(rows) == len(CARD.reported) == 18
+    assert (rows["imdb-binary-gin", 4].value, rows["imdb-binary-gin", 4].reference) == (76.0, 79.72)

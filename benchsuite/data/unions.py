@@ -22,7 +22,7 @@ _DIGEST = "sha256"
 
 
 class Small(NamedTuple):
-    """One graph with nodes counted from 0: without duplicates and self loops, in any order of edges."""
+    """One graph with nodes counted from 0, its edges in any order."""
 
     x: np.ndarray
     """``[nodes, columns]`` int64 codes or float32."""
@@ -38,17 +38,34 @@ def union(graphs: Sequence[Small]) -> Graph:
     Args:
         graphs: at least one; all with features of one kind, each with a node.
     """
-    sizes = np.array([len(graph.x) for graph in graphs])
-    counts = np.array([graph.edges.shape[1] for graph in graphs])
-    offset = np.repeat(np.cumsum(sizes) - sizes, counts)
-    edges = np.concatenate([graph.edges for graph in graphs], 1).astype(np.int64) + offset
-    order = np.lexsort((edges[0], edges[1]))
+    sizes = torch.tensor([len(graph.x) for graph in graphs])
+    counts = torch.tensor([graph.edges.shape[1] for graph in graphs])
+    edges = torch.from_numpy(np.concatenate([graph.edges for graph in graphs], 1).astype(np.int64))
     attributes = [graph.edge_attr for graph in graphs if graph.edge_attr is not None]
+    attr = torch.from_numpy(np.concatenate(attributes)) if attributes else None
+    return ordered(torch.from_numpy(np.concatenate([graph.x for graph in graphs])), sizes, counts, edges, attr)
+
+
+def ordered(x: Tensor, sizes: Tensor, counts: Tensor, edges: Tensor, edge_attr: Tensor | None) -> Graph:
+    """Return graphs that lie one after the other as a union; of edges that are there twice the first is kept.
+
+    Args:
+        x: ``[nodes, columns]``.
+        sizes: ``[graphs]`` int64, nodes of each.
+        counts: ``[graphs]`` int64, edges of each.
+        edges: ``[2, edges]`` int64, nodes counted from 0 within each graph; self loops are dropped.
+        edge_attr: ``[edges, columns]``, or None.
+    """
+    source, target = edges + (sizes.cumsum(0) - sizes).repeat_interleave(counts)
+    key, order = torch.sort(target * len(x) + source, stable=True)
+    keep = edges[0, order] != edges[1, order]
+    keep[1:] &= key[1:] != key[:-1]
+    order = order[keep]
     return Graph(
-        x=torch.from_numpy(np.concatenate([graph.x for graph in graphs])),
-        edge_index=torch.from_numpy(np.ascontiguousarray(edges[:, order])),
-        batch=torch.from_numpy(np.repeat(np.arange(len(graphs)), sizes)),
-        edge_attr=torch.from_numpy(np.concatenate(attributes)[order]) if attributes else None,
+        x=x,
+        edge_index=torch.stack([source[order], target[order]]),
+        batch=torch.arange(len(sizes)).repeat_interleave(sizes),
+        edge_attr=None if edge_attr is None else edge_attr[order],
     )
 
 

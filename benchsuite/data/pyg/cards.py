@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from benchsuite.data.pyg.graph_cards import GRAPHS
+
 if TYPE_CHECKING:
     from benchsuite.contracts.cards import DatasetCard
 
-DATASETS: tuple[DatasetCard, ...] = ()
+DATASETS: tuple[DatasetCard, ...] = (*GRAPHS,)

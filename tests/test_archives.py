@@ -11,7 +11,7 @@ import zipfile
 
 import pytest
 
-from benchsuite.archives import open_source
+from benchsuite.archives import open_source, written_whole
 from benchsuite.errors import MissingDataError
 
 TEXT = b"".join(b"%d bottles of beer\n" % number for number in range(20_000))
@@ -113,6 +113,109 @@ def test_an_encrypted_zip_is_one_line(folder, tmp_path):
         source.copy("short.txt", tmp_path / "out")
     assert "cannot be unpacked: File 'short.txt' is encrypted" in str(caught.value)
     assert caught.value.mend == "Unpack it yourself, and import the folder"
+
+
+def lying(path, declared):
+    """Let a zip say that each of its members unpacks to ``declared`` bytes (below 4 GiB)."""
+    data = bytearray(path.read_bytes())
+    for mark, offset in ((b"PK\x01\x02", 24), (b"PK\x03\x04", 22)):
+        place = -1
+        while (place := data.find(mark, place + 1)) >= 0:
+            data[place + offset : place + offset + 4] = declared.to_bytes(4, "little")
+    path.write_bytes(data)
+
+
+def test_a_zip_that_would_swell_is_refused_before_a_byte_is_unpacked(folder, tmp_path):
+    path = pack(folder, tmp_path / "bomb.zip")
+    lying(path, 2**32 - 2)
+    with (
+        pytest.raises(MissingDataError, match=r"would unpack to more than .* bytes, out of "),
+        open_source(path),
+    ):
+        pass
+
+
+def test_a_zip_that_hides_how_much_it_holds_gives_no_more_than_it_says(folder, tmp_path):
+    path = pack(folder, tmp_path / "liar.zip")
+    lying(path, 1000)
+    with open_source(path) as source:
+        assert source.size("deep/long.txt") == 1000
+        with pytest.raises(MissingDataError, match="cannot be read: Bad CRC-32"):
+            source.copy("deep/long.txt", tmp_path / "out")
+    assert (tmp_path / "out").stat().st_size <= 1000
+
+
+@pytest.mark.parametrize("form", ["tar", "tar.gz"])
+def test_a_tar_that_would_swell_is_refused_when_it_says_so(tmp_path, form):
+    """What its second member says is not waited for: the first is not skipped over."""
+    path = tmp_path / f"bomb.{form}"
+    with tarfile.open(path, "w:gz" if form.endswith("gz") else "w") as tape:
+        for name in ("a", "b"):
+            member = tarfile.TarInfo(name)
+            member.size = 2**41
+            tape.fileobj.write(member.tobuf())
+    with pytest.raises(MissingDataError, match="would unpack to more than 2,199,023,255,552 bytes"), open_source(path):
+        pass
+
+
+def test_a_large_archive_of_tables_is_no_bomb(tmp_path):
+    """Text that repeats itself packs to a hundredth; what is below a gigabyte is let through whatever it does."""
+    (tmp_path / "tree").mkdir()
+    (tmp_path / "tree" / "zeros").write_bytes(bytes(50_000_000))
+    path = pack(tmp_path / "tree", tmp_path / "x.zip")
+    assert path.stat().st_size < 60_000
+    with open_source(path) as source:
+        assert source.size("zeros") == 50_000_000
+
+
+def test_too_many_files_are_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr("benchsuite.archives._MEMBERS", 9)
+    with zipfile.ZipFile(tmp_path / "many.zip", "w") as archive:
+        for number in range(10):
+            archive.writestr(str(number), "")
+    with pytest.raises(MissingDataError, match="holds more than 9 files"), open_source(tmp_path / "many.zip"):
+        pass
+
+
+@pytest.mark.parametrize("names", [("a", "a/b"), ("a/b", "a"), ("a/b/c/d", "a/b"), (".",)])
+def test_a_file_that_is_a_folder_too_is_refused(tmp_path, names):
+    with zipfile.ZipFile(tmp_path / "odd.zip", "w") as archive:
+        for name in names:
+            archive.writestr(name, "x")
+    with pytest.raises(MissingDataError, match="inside what is a file"), open_source(tmp_path / "odd.zip"):
+        pass
+
+
+def test_an_empty_zip_holds_nothing(tmp_path):
+    zipfile.ZipFile(tmp_path / "empty.zip", "w").close()
+    with open_source(tmp_path / "empty.zip") as source:
+        assert source.names == []
+
+
+# Whole, or not at all
+
+
+def test_a_folder_is_written_whole(tmp_path):
+    with written_whole(tmp_path / "a" / "b", tmp_path, force=False) as folder:
+        assert folder.relative_to(tmp_path).parts[1:] == ("a", "b")
+        (folder / "file").write_text("new")
+        assert not (tmp_path / "a").exists()
+    assert [p.relative_to(tmp_path).as_posix() for p in sorted(tmp_path.rglob("*"))] == ["a", "a/b", "a/b/file"]
+
+
+def fill(folder):
+    (folder / "file").write_text("half")
+    raise ValueError("no")
+
+
+@pytest.mark.parametrize("force", [False, True])
+def test_what_fails_leaves_what_was_there(tmp_path, force):
+    target = tmp_path / "a"
+    target.mkdir()
+    (target / "old").touch()
+    with pytest.raises(ValueError, match="no"), written_whole(target, tmp_path, force) as folder:
+        fill(folder)
+    assert [p.relative_to(tmp_path).as_posix() for p in sorted(tmp_path.rglob("*"))] == ["a", "a/old"]
 
 
 # Damaged

@@ -59,9 +59,7 @@ def fetch(card: DatasetCard, root: Path | None, meter: Meter | None = None, forc
             log.info("%s: is in %s already", card.name, here.place)
             return
         if folder.exists() and not force:
-            raise UsageError(
-                f"{folder} is there, but is not the whole {card.name}", "Remove it, or replace it: --force"
-            )
+            raise UsageError(f"{folder} is there, and is not the whole {card.name}", "Replace it with --force")
         files = [each.file for each in card.downloads]
         import_it = f"Bring {files[0]} by hand (benchsuite data import {files[0]}, or unpack it into {folder})"
         order = Order(card.name, import_it if _packed(files) else f"Put {', '.join(files)} into {folder} by hand")
@@ -155,13 +153,13 @@ def fetch_planetoid(facts: Facts, root: Path | None) -> None:
             something else than the original files.
         StoreError: the disk has no room.
     """
-    from torch_geometric.datasets import Planetoid
-
     with _alone(facts.name, root, f"Planetoid/{facts.folder}/raw") as (data, waiting):
         here = complete(facts, data)
         if here is not None and all(sha256(here / name) == SHA256[name] for name in file_names(facts)):
             log.info("%s: all files are in %s already", facts.name, here)
             return
+        from torch_geometric.datasets import Planetoid
+
         folder = data / "Planetoid" / facts.folder / "raw"
         order = Order(facts.name, f"Put ind.{facts.name}.* into {folder} by hand")
         for name in file_names(facts):

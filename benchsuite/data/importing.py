@@ -151,7 +151,12 @@ def _where(card: DatasetCard, folders: dict[str, list[str]], wanted: str | None)
 
 
 def _has(names: Collection[str], patterns: Sequence[str]) -> bool:
-    return all(any(fnmatchcase(name, pattern) for name in names) for pattern in patterns)
+    return all(any(_matches(name, pattern) for name in names) for pattern in patterns)
+
+
+def _matches(name: str, pattern: str) -> bool:
+    """Tell whether a path is of a pattern, in which no ``*`` stands for a ``/``."""
+    return name.count("/") == pattern.count("/") and fnmatchcase(name, pattern)
 
 
 def _sound(names: Iterable[str]) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import zipfile
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from benchsuite.cli.main import main
+from benchsuite.cli.transfer import megabytes
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -215,6 +217,58 @@ class TestFetch:
         assert err[0].startswith("cora: all files are in ")
 
 
+class TestList:
+    def test_it_says_what_is_there_what_it_costs_and_what_needs_it(self, data, tmp_path, capsys):
+        folder = tmp_path / "tu"
+        folder.mkdir()
+        (folder / "MUTAG.zip").write_bytes(b"x" * 12_363)
+        code, out, err = data("list", "--json", root=tmp_path)
+        assert (code, err) == (0, [])
+        sets = {entry["name"]: entry for entry in json.loads("".join(out))}
+        mutag, cora, digits = sets["mutag"], sets["cora"], sets["digits-knn"]
+        assert (mutag["state"], mutag["place"], mutag["bytes"]) == ("present", str(folder / "MUTAG.zip"), 12_363)
+        assert (cora["state"], cora["place"], cora["bytes"]) == ("absent", None, None)
+        assert (digits["state"], digits["bytes"]) == ("bundled", None)
+        assert "cora-gcn" in cora["tasks"]
+        assert all(entry["licence"] for entry in sets.values())
+        code, out, _ = data("list", root=tmp_path)
+        rows = {line.split()[0]: re.split("  +", line) for line in out}
+        assert rows["NAME"] == ["NAME", "STATE", "SIZE", "PLACE", "LICENCE", "TASKS"]
+        assert rows["mutag"][1:4] == ["present", "12 kB", "tu/MUTAG.zip"]
+        assert rows["cora"][1:4] == ["absent", "-", "benchsuite data fetch cora"]
+        assert rows["cora"][5] == ", ".join(cora["tasks"])
+        assert rows["digits-knn"][1:4] == ["bundled", "-", "-"]
+        assert main(["list", "datasets", "--no-plugins"]) == 0
+        assert capsys.readouterr().out.splitlines() == out
+
+    def test_the_size_of_a_download_is_told_where_it_is_known(self):
+        from benchsuite.cli.datasets import dataset_json, dataset_row
+        from benchsuite.contracts.cards import DatasetCard, Download
+        from benchsuite.host import HostOptions, load_catalogue
+
+        catalogue = load_catalogue(HostOptions(no_plugins=True))
+        known = (Download(url="http://x/a.zip", size=80_000_000), Download(url="http://x/b.zip", size=500_000))
+        unknown = (*known, Download(url="http://x/c.zip"))
+        common = {"target": "m:f", "summary": "S", "licence": "L", "source": "S", "folder": "f", "files": ("f/a",)}
+        for downloads, size in ((known, "80.5 MB to fetch"), (unknown, "-"), ((), "-")):
+            card = DatasetCard(name="one", downloads=downloads, **common)
+            assert dataset_row(dataset_json(catalogue, card))[2] == size
+
+    @pytest.mark.parametrize(
+        ("size", "text"),
+        [
+            (0, "0 kB"),
+            (1, "1 kB"),
+            (12_363, "12 kB"),
+            (999_499, "999 kB"),
+            (999_500, "1.0 MB"),
+            (1_380_000_000, "1,380 MB"),
+        ],
+    )
+    def test_sizes_are_written_as_people_do(self, size, text):
+        assert megabytes(size) == text
+
+
 class TestImport:
     @pytest.fixture
     def imported(self, tmp_path, monkeypatch, capsys):
@@ -287,3 +341,78 @@ class TestImport:
         monkeypatch.delenv("BENCHSUITE_DATA", raising=False)
         assert main(["data", "import", str(wheel)]) == 2
         assert "Set BENCHSUITE_DATA to one" in capsys.readouterr().err
+
+
+class TestImportOfADataSet:
+    @pytest.fixture
+    def archive(self, tmp_path):
+        """Write TUDataset's raw form of a collection of the right name and the wrong size."""
+        path = tmp_path / "anything.zip"
+        with zipfile.ZipFile(path, "w") as packed:
+            packed.writestr("MUTAG/MUTAG_A.txt", "1, 2\n2, 1\n")
+            packed.writestr("MUTAG/MUTAG_graph_indicator.txt", "1\n1\n")
+            packed.writestr("MUTAG/MUTAG_graph_labels.txt", "1\n")
+        return path
+
+    def test_what_its_reader_refuses_is_one_line(self, data, archive, tmp_path):
+        code, out, err = data("import", str(archive), root=tmp_path / "data")
+        assert (code, out, len(err)) == (2, [], 1)
+        assert err[0].startswith(f"benchsuite: {archive} holds no sound mutag: TUDataset/MUTAG/raw has 1 graphs")
+        assert list((tmp_path / "data").rglob("*")) == []
+
+    def test_a_part_of_one_is_one_line(self, data, tmp_path):
+        path = tmp_path / "x.zip"
+        with zipfile.ZipFile(path, "w") as packed:
+            packed.writestr("MUTAG/MUTAG_A.txt", "1, 2\n")
+            packed.writestr("MUTAG/MUTAG_graph_labels.txt", "1\n")
+        code, out, err = data("import", str(path), root=tmp_path / "data")
+        assert (code, out) == (2, [])
+        assert err == [f"benchsuite: {path} looks like mutag, and lacks MUTAG_graph_indicator.txt. Get it again, whole"]
+
+    def test_a_stranger_is_one_line(self, data, tmp_path):
+        zipfile.ZipFile(tmp_path / "empty.zip", "w").close()
+        code, _, err = data("import", str(tmp_path / "empty.zip"), root=tmp_path / "data")
+        assert (code, len(err)) == (2, 1)
+        assert "holds no checkpoint" in err[0]
+        code, _, err = data("import", str(tmp_path / "empty.zip"), "--name", "cora", root=tmp_path / "data")
+        assert (code, err) == (
+            2,
+            [f"benchsuite: {tmp_path / 'empty.zip'} is not cora, nor a part of it. Name another FILE"],
+        )
+
+    def test_a_name_that_it_is_not_is_refused(self, data, archive, tmp_path):
+        code, _, err = data("import", str(archive), "--name", "mine", root=tmp_path / "data")
+        assert (code, err) == (
+            2,
+            [f"benchsuite: {archive} holds the data set mutag, not 'mine'. Leave out --name"],
+        )
+
+    @pytest.mark.data
+    def test_it_says_where_it_went_and_what_needs_it(self, data, data_root, tmp_path):
+        path = data_root / "tu" / "MUTAG.zip"
+        if not path.exists():
+            pytest.skip("BENCHSUITE_DATA has no tu/MUTAG.zip")
+        root = tmp_path / "data"
+        code, out, err = data("import", str(path), root=root)
+        assert (code, err) == (0, [])
+        assert out[0] == f"{root / 'TUDataset' / 'MUTAG' / 'raw'} is there: the data set mutag"
+        assert len(out) == 2
+        code, _, err = data("import", str(path), root=root)
+        assert (code, len(err)) == (2, 1)
+        assert err[0].endswith("is there already. Replace it with --force")
+        assert data("import", str(path), "--force", root=root)[0] == 0
+        assert data("check", "mutag", root=root)[0] == 0
+
+
+def test_no_network_is_one_line_for_a_data_set_of_the_list(data, tmp_path, monkeypatch):
+    """The proxy is the discard port of this machine: nobody listens."""
+    for name in ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    for name in ("no_proxy", "NO_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    code, out, err = data("fetch", "mutag", root=tmp_path / "data")
+    assert (code, out, len(err)) == (2, [], 1)
+    assert "MUTAG.zip is out of reach (Connection refused)" in err[0]
+    assert "benchsuite data import MUTAG.zip" in err[0]
+    assert "BENCHSUITE_DATA" in err[0]
+    assert list((tmp_path / "data").iterdir()) == []

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import pickle
 import struct
+import sys
 from collections import defaultdict
 from dataclasses import dataclass, field
+from functools import partial
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 
-from benchsuite.data.planetoid import Facts
+from benchsuite.contracts.cards import DatasetCard
+from benchsuite.data.cards import PLANETOID_PARTS
+from benchsuite.data.planetoid import Facts, read_planetoid
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -110,3 +115,21 @@ def tiny(tmp_path) -> Tiny:
 def python2_pickle():
     """Return the encoder."""
     return encode
+
+
+@pytest.fixture
+def tiny_card(monkeypatch):
+    """Return a card of TINY whose target is Planetoid's own reader."""
+    module = ModuleType("tiny_reader")
+    module.read = partial(read_planetoid, TINY)
+    monkeypatch.setitem(sys.modules, "tiny_reader", module)
+    folder = "Planetoid/Tiny/raw"
+    return DatasetCard(
+        name="tiny",
+        target="tiny_reader:read",
+        summary="Tiny.",
+        licence="None",
+        source="Made by the tests",
+        files=tuple(f"{folder}/ind.tiny.{part}" for part in PLANETOID_PARTS),
+        folder=folder,
+    )

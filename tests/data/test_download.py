@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import logging
 import random
@@ -10,6 +11,9 @@ import re
 import shutil
 import socket
 import threading
+import time
+import zipfile
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -17,7 +21,10 @@ import pytest
 
 from benchsuite.contracts.cards import Download
 from benchsuite.data.download import Order, download, require_room
-from benchsuite.errors import MissingDataError, StoreError
+from benchsuite.data.fetch import fetch
+from benchsuite.data.planetoid import read_planetoid
+from benchsuite.data.presence import find
+from benchsuite.errors import MissingDataError, StoreError, UsageError
 
 CONTENT = random.Random(0).randbytes(300_001)
 OTHER = random.Random(1).randbytes(300_001)
@@ -29,7 +36,7 @@ class Loopback(ThreadingHTTPServer):
 
     Moods: an HTTP status; ``"drop"`` (half of what was asked for, then the line is cut), ``"short"`` (half, and said
     to be all), ``"hang"`` (half, then silence), ``"no ranges"`` (also after one of these), ``"no length"``, ``"page"``
-    (a web page), ``"lie"`` (another part than was asked for).
+    (a web page), ``"lie"`` (another part than was asked for), ``"slow"``.
     """
 
     daemon_threads = False  # closing the server waits for its threads and their sockets
@@ -88,6 +95,8 @@ class _Handler(BaseHTTPRequestHandler):
         for name, value in extra.items():
             self.send_header(name, value)
         self.end_headers()
+        if mood == "slow":
+            time.sleep(0.3)
         self.wfile.write(sent)
         if str(mood).startswith("hang"):
             self.wfile.flush()
@@ -350,3 +359,140 @@ def test_an_address_that_gives_no_file(url):
 def test_a_file_is_called_after_its_address():
     assert Download(url="https://x/data/arxiv.zip?download=1").file == "arxiv.zip"
     assert Download(url="https://x/download?id=3", name="adj_full.npz").file == "adj_full.npz"
+
+
+# A data set by its card
+
+
+@pytest.fixture
+def dataset(tiny, tiny_card, server):
+    """Put TINY's archive on the server, and return its card."""
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        for file in sorted(tiny.write("made").iterdir()):
+            archive.write(file, f"tiny/{file.name}")
+    shutil.rmtree(tiny.root)
+    server.files["/tiny.zip"] = packed.getvalue()
+    return tiny_card.model_copy(update={"downloads": (Download(url=f"{server.address}/tiny.zip"),)})
+
+
+def everything(root):
+    return sorted(path.relative_to(root).as_posix() for path in root.rglob("*")) if root.exists() else []
+
+
+def test_a_data_set_is_fetched_unpacked_and_read(dataset, tiny, caplog):
+    with caplog.at_level(logging.INFO, "benchsuite.data"):
+        fetch(dataset, tiny.root)
+    assert read_planetoid(tiny.facts, tiny.root).test.sum() == 4
+    assert [name for name in everything(tiny.root) if "ind." not in name] == [
+        "Planetoid",
+        "Planetoid/Tiny",
+        "Planetoid/Tiny/raw",
+    ]
+    assert caplog.messages[-1] == f"tiny: is in {tiny.root / 'Planetoid' / 'Tiny' / 'raw'}"
+
+
+def test_a_data_set_that_is_there_is_not_fetched_but_by_force(dataset, tiny, server, caplog):
+    fetch(dataset, tiny.root)
+    with caplog.at_level(logging.INFO, "benchsuite.data"):
+        fetch(dataset, tiny.root)
+    assert caplog.messages == [f"tiny: is in {tiny.root / 'Planetoid' / 'Tiny' / 'raw'} already"]
+    assert len(server.asked) == 1
+    fetch(dataset, tiny.root, force=True)
+    assert len(server.asked) == 2
+
+
+def test_files_that_are_no_archive_are_put_together(tiny, tiny_card, server):
+    for file in tiny.write("made").iterdir():
+        server.files[f"/get?id={file.name}"] = file.read_bytes()
+    shutil.rmtree(tiny.root)
+    ids = [path.rpartition("=")[2] for path in server.files if "id=" in path]
+    downloads = tuple(Download(url=f"{server.address}/get?id={name}", name=name) for name in ids)
+    server.moods = ["well", "well", "drop", 503]
+    card = tiny_card.model_copy(update={"downloads": downloads})
+    with pytest.raises(MissingDataError):
+        fetch(card, tiny.root)
+    assert find(card, tiny.root) is None
+    asked = len(server.asked)
+    fetch(card, tiny.root)
+    assert read_planetoid(tiny.facts, tiny.root).test.sum() == 4
+    assert len(server.asked) - asked == 6  # the two that were whole are not asked for again
+    assert not (tiny.root / ".incoming").exists()
+
+
+def test_a_half_fetched_data_set_is_gone_on_from(dataset, tiny, server):
+    server.moods = ["drop", 503]
+    with pytest.raises(MissingDataError) as caught:
+        fetch(dataset, tiny.root)
+    folder = tiny.root / "Planetoid" / "Tiny" / "raw"
+    assert caught.value.mend == (
+        f"Bring tiny.zip by hand (benchsuite data import tiny.zip, or unpack it into {folder}), "
+        "or run on a machine with a network (BENCHSUITE_DATA names the root)"
+    )
+    assert everything(tiny.root) == [
+        ".incoming",
+        ".incoming/tiny",
+        ".incoming/tiny/tiny.zip.part",
+        ".incoming/tiny/tiny.zip.part.json",
+    ]
+    fetch(dataset, tiny.root)
+    assert server.asked[-1][1].startswith("bytes=")
+    assert everything(tiny.root)[0] == "Planetoid"
+
+
+@pytest.mark.parametrize("what", ["cut", "text", "another", "damaged", "hostile"])
+def test_an_archive_that_is_not_the_data_set_leaves_nothing(dataset, tiny, server, what):
+    good = server.files["/tiny.zip"]
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        archive.writestr({"hostile": "../../evil", "another": "raw/edge.csv.gz"}.get(what, "tiny/ind.tiny.x"), "x")
+    server.files["/tiny.zip"] = {"cut": good[:-300], "text": b"sorry"}.get(what, packed.getvalue())
+    with pytest.raises(MissingDataError) as caught:
+        fetch(dataset, tiny.root)
+    assert "\n" not in str(caught.value)
+    assert everything(tiny.root) == []
+    server.files["/tiny.zip"] = good
+    fetch(dataset, tiny.root)
+    assert read_planetoid(tiny.facts, tiny.root).test.sum() == 4
+
+
+def test_a_folder_that_is_not_the_whole_data_set_is_not_overwritten(dataset, tiny, server):
+    fetch(dataset, tiny.root)
+    (tiny.root / "Planetoid" / "Tiny" / "raw" / "ind.tiny.y").unlink()
+    with pytest.raises(UsageError, match=r"raw is there, and is not the whole tiny\. Replace it with --force"):
+        fetch(dataset, tiny.root)
+    assert len(server.asked) == 1
+    fetch(dataset, tiny.root, force=True)
+    assert read_planetoid(tiny.facts, tiny.root).test.sum() == 4
+
+
+def test_an_archive_stays_while_the_disk_has_no_room_for_what_is_in_it(dataset, tiny, server, monkeypatch):
+    size = len(server.files["/tiny.zip"])
+    with monkeypatch.context() as patched:
+        patched.setattr(shutil, "disk_usage", lambda folder: shutil._ntuple_diskusage(size, size, size))
+        with pytest.raises(StoreError, match="data set 'tiny' needs"):
+            fetch(dataset, tiny.root)
+    assert everything(tiny.root) == [".incoming", ".incoming/tiny", ".incoming/tiny/tiny.zip"]
+    fetch(dataset, tiny.root)
+    assert len(server.asked) == 1
+
+
+def test_two_that_fetch_one_set_do_not_meet(dataset, tiny, server):
+    """The second waits, and finds it there."""
+    server.moods = ["slow"]
+    with ThreadPoolExecutor(3) as pool:
+        assert list(pool.map(lambda _: fetch(dataset, tiny.root), range(3))) == [None] * 3
+    assert len(server.asked) == 1
+    assert read_planetoid(tiny.facts, tiny.root).test.sum() == 4
+    assert [entry.name for entry in tiny.root.iterdir()] == ["Planetoid"]
+
+
+def test_no_variable(dataset):
+    with pytest.raises(MissingDataError, match="data set 'tiny' cannot be fetched: BENCHSUITE_DATA is not set"):
+        fetch(dataset, None)
+
+
+def test_a_root_that_cannot_be_written(dataset, tmp_path):
+    (tmp_path / "file").touch()
+    with pytest.raises(MissingDataError, match=r"'tiny' cannot be written to .*/file/.*raw \(File exists\)"):
+        fetch(dataset, tmp_path / "file")

@@ -147,11 +147,12 @@ def archive_folds(facts: Facts, root: Path | None) -> tuple[Split, ...]:
 def places(facts: Facts, root: Path) -> Iterator[Path]:
     """Yield the zips and folders that may hold the files, in the order of search.
 
-    Each in ``tu/``, ``TUDataset/`` or ``root`` itself: PyTorch Geometric's ``NAME/raw`` and ``NAME/NAME/raw`` (so the
+    Each in ``TUDataset/``, ``tu/`` or ``root`` itself: PyTorch Geometric's ``NAME/raw`` and ``NAME/NAME/raw`` (so the
     root of your own ``TUDataset(root, NAME)`` works as it is), an unpacked ``NAME``, and ``NAME.zip``. NAME is spelled
-    as TUDataset does, or without hyphens.
+    as TUDataset does, or without hyphens. The folder that ``benchsuite data fetch`` fills comes first, so that
+    fetching mends a damaged copy elsewhere.
     """
-    for parent in ("tu", "TUDataset", "."):
+    for parent in ("TUDataset", "tu", "."):
         for name in facts.spellings:
             for inner in (f"{name}/raw", f"{name}/{name}/raw", name, f"{name}.zip"):
                 yield root / parent / inner
@@ -184,9 +185,10 @@ def find(facts: Facts, root: Path | None) -> Bundle:
 
 
 def _mend(facts: Facts, root: Path | None) -> str:
-    place = "its tu/" if root is None else str(root / "tu")
-    start = "Set BENCHSUITE_DATA to a folder, and put" if root is None else "Put"
-    return f"{start} TUDataset's or GIN's {facts.folder}.zip into {place}, or name the root of a TUDataset of PyG"
+    fetch, archive = f"benchsuite data fetch {facts.name}", f"TUDataset's or GIN's {facts.folder}.zip"
+    if root is None:
+        return f"Set BENCHSUITE_DATA to a folder and run: {fetch} (or put {archive} into its tu/)"
+    return f"Run: {fetch} (needs a network), or put {archive} into {root / 'tu'}"
 
 
 def _is_litter(name: str) -> bool:

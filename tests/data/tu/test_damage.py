@@ -83,10 +83,12 @@ def test_another_collection(tiny, what, said):
 
 
 def test_no_folder_no_files(tiny, tmp_path):
-    with pytest.raises(MissingDataError, match=r"BENCHSUITE_DATA is not set\. Set BENCHSUITE_DATA to a folder"):
+    with pytest.raises(
+        MissingDataError, match=r"is not set\. Set BENCHSUITE_DATA to a folder and run: benchsuite data fe"
+    ):
         read_tu(tiny.facts, None)
     assert "BENCHSUITE_DATA names no folder" in refused(tiny, tmp_path / "none")
-    assert f"{tmp_path} has no TINY-SET.zip or folder in any known layout. Put " in refused(tiny, tmp_path)
+    assert f"{tmp_path} has no TINY-SET.zip or folder in any known layout. Run: " in refused(tiny, tmp_path)
 
 
 def test_a_zip_with_other_files(tiny):

@@ -20,6 +20,7 @@ LAYOUTS = [
     ("gin", "folder", "tu/TINYSET"),
     ("raw", "zip", "tu/TINY-SET.zip"),
     ("raw", "folder", "TUDataset/TINY-SET/raw"),
+    ("gin", "folder", "TUDataset/TINY-SET/raw"),
     ("raw", "folder", "TINY-SET/raw"),
     ("raw", "folder", "TINY-SET/TINY-SET/raw"),
 ]
@@ -97,6 +98,14 @@ def test_several_columns_of_tags(tiny):
 def test_a_zip_made_on_a_mac_is_read_past_its_litter(tiny):
     litter = {"__MACOSX/TINYSET/._TINYSET.txt": "no", "TINYSET/.DS_Store": "no"}
     tiny.zip("gin", "tu/TINYSET.zip", litter)
+    assert read_tu(tiny.facts, tiny.root).num_graphs == 24
+
+
+def test_what_was_fetched_comes_first(tiny):
+    damaged = tiny.zip("gin", "tu/TINYSET.zip")
+    damaged.write_bytes(b"no zip")
+    fetched = tiny.folder("raw", "TUDataset/TINY-SET/raw")
+    assert find(tiny.facts, tiny.root).path == fetched
     assert read_tu(tiny.facts, tiny.root).num_graphs == 24
 
 

@@ -24,8 +24,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Found", "bring", "lacking", "recognise"]
 
-_LITTER = ("__MACOSX", "processed")
-"""Folders that are not taken: leftovers of a Mac, and what other libraries made of the files (pickles)."""
+_LEFTOVERS = ("__MACOSX",)
+_MADE = (*_LEFTOVERS, "processed")
+"""Folders inside a data set that are not taken: leftovers of a Mac, and what other libraries made of the files."""
 
 
 class Found(NamedTuple):
@@ -104,13 +105,14 @@ def bring(source: Source, found: Found, root: Path, force: bool) -> Path:
     if target.exists() and not force:
         raise UsageError(f"{target} is there already", "Replace it with --force")
     before = f"{found.inside}/" if found.inside else ""
-    names = [name for name in _sound(source.names) if name.startswith(before)]
+    below = [name.removeprefix(before) for name in source.names if name.startswith(before)]
+    names = _sound(below, _MADE)
     with written_whole(target, root, force) as folder:
-        require_room(sum(map(source.size, names)), folder, f"data set {card.name!r}")
+        require_room(sum(source.size(before + name) for name in names), folder, f"data set {card.name!r}")
         for name in names:
-            copy = folder / name.removeprefix(before)
+            copy = folder / name
             copy.parent.mkdir(parents=True, exist_ok=True)
-            source.copy(name, copy)
+            source.copy(before + name, copy)
         _require_sound(card, folder.parents[len(PurePosixPath(card.folder).parts) - 1], source.path)
     return target
 
@@ -159,9 +161,9 @@ def _matches(name: str, pattern: str) -> bool:
     return name.count("/") == pattern.count("/") and fnmatchcase(name, pattern)
 
 
-def _sound(names: Iterable[str]) -> list[str]:
-    """Return the names that are no litter: nothing hidden, and no folder of :data:`_LITTER`."""
-    return [n for n in names if not any(part.startswith(".") or part in _LITTER for part in n.split("/"))]
+def _sound(names: Iterable[str], litter: Sequence[str] = _LEFTOVERS) -> list[str]:
+    """Return the names that are no litter: nothing hidden, and nothing in a folder of that name."""
+    return [n for n in names if not any(part.startswith(".") or part in litter for part in n.split("/"))]
 
 
 def _calls(card: DatasetCard) -> set[str]:

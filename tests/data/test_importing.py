@@ -83,6 +83,10 @@ def test_litter_stays_behind(files, root, tmp_path, tiny_card):
     assert [name for name in everything(target) if "ind." not in name] == ["LICENSE", "sub", "sub/more.txt"]
 
 
+def test_a_folder_called_processed_may_be_the_data_set(files, root, tmp_path, tiny_card):
+    assert len(list(brought(pack(files, tmp_path / "x.zip", "processed/"), root, tiny_card).iterdir())) == 8
+
+
 def test_presence_finds_what_was_brought(files, root, tiny_card):
     assert find(tiny_card, root) is None
     brought(files, root, tiny_card)

@@ -34,6 +34,8 @@ _LONG = 50 * 2**20
 _PLAIN = (".gguf", ".npz")
 """What is a file by itself, although ``.npz`` is a zip inside."""
 _MEMBERS = 100_000
+_PADDING = 2**24
+"""Bytes that may stand behind the end of a tar; programs write some thousand."""
 _SMALL, _SWELLING = 2**30, 200
 """An archive may unpack to this many bytes, or to this many times its own size: tables of text reach 30 times."""
 _DISTRUST = "Do not trust this archive"
@@ -203,12 +205,17 @@ def _tape(path: Path) -> tarfile.TarFile:
 
 
 def _require_end(tape: tarfile.TarFile) -> None:
-    """Refuse a tar without its mark of the end: one that was cut between two members looks whole otherwise."""
+    """Refuse a tar without its mark of the end: one that was cut between two members looks whole otherwise.
+
+    What pads it is read too, since a gzip file has its checksum last of all.
+    """
     file = tape.fileobj
     assert file is not None
     file.seek(tape.offset)
     if len(file.read(tarfile.BLOCKSIZE)) < tarfile.BLOCKSIZE:
         raise tarfile.ReadError("it is cut off")
+    if len(file.read(_PADDING + 1)) > _PADDING:
+        raise tarfile.ReadError("it goes on behind its end")
 
 
 def _inside(path: Path, entries: Iterable[_Entry]) -> dict[str, tuple[Any, int]]:

@@ -239,6 +239,27 @@ def test_a_tar_that_is_cut_between_two_members_is_not_taken_for_whole(folder, tm
         pass
 
 
+def test_a_flipped_byte_in_a_packed_tar_is_found(folder, tmp_path):
+    """Where the packing stores bytes as they are, only its checksum at the very end tells."""
+    noise = random.Random(0).randbytes(100_000)
+    (folder / "noise").write_bytes(noise)
+    path = tmp_path / "flipped.tar.gz"
+    with tarfile.open(path, "w:gz", compresslevel=0) as tape:
+        tape.add(folder / "noise", "noise")
+    data = bytearray(path.read_bytes())
+    data[data.index(noise[5_000:5_020])] ^= 0xFF
+    path.write_bytes(data)
+    with pytest.raises(MissingDataError, match="CRC check failed"), open_source(path):
+        pass
+
+
+def test_a_tar_that_goes_on_behind_its_end_is_refused(folder, tmp_path):
+    path = pack(folder, tmp_path / "long.tar")
+    os.truncate(path, path.stat().st_size + 2**24 + 1)
+    with pytest.raises(MissingDataError, match="it goes on behind its end"), open_source(path):
+        pass
+
+
 def test_a_flipped_byte_in_a_zip_is_found_when_it_is_copied(folder, tmp_path):
     path = tmp_path / "flipped.zip"
     with zipfile.ZipFile(path, "w") as archive:

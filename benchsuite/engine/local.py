@@ -83,8 +83,9 @@ class _Flight:
     """What was seen below its worker: a process that cut itself loose outlives the worker's group."""
     looked: float = 0.0
     """When that was, by the clock."""
-    again: bool = False
-    """It ended before its first step, and is worth another attempt."""
+    again: int = 0
+    """Number of the attempt that it is worth: the next where it ended before its first step, the same where a worn
+    worker refused it. 0 for none."""
 
 
 class LocalExecutor:
@@ -138,7 +139,7 @@ class _Workers:
         """Hand a cell to the pool."""
         for other in self.flights.values():
             flight.alone = other.alone = False
-        for suffix in ("pid", "begun"):
+        for suffix in ("pid", "begun", "refused"):
             self._file(flight, suffix).unlink(missing_ok=True)
         try:
             future = self._schedule(flight.payload)
@@ -207,9 +208,12 @@ class _Workers:
         if pid is not None:
             kill_group(pid)
         kill(flight.kin)
+        if self._file(flight, "refused").exists():
+            flight.again = flight.attempt
+            return flight, None
         if end.status == "crashed" and flight.attempt == 1 and not self._file(flight, "begun").exists():
             # Before the method had its job: the machine may be to blame, and nothing was done yet.
-            flight.again = True
+            flight.again = flight.attempt + 1
             return flight, None
         return flight, self._stopped(flight, end)
 
@@ -247,7 +251,7 @@ class _Workers:
 
     def _retry(self, flights: Iterable[_Flight]) -> None:
         for flight in flights:
-            self.start(_Flight(flight.payload, flight.attempt + 1))
+            self.start(_Flight(flight.payload, flight.again))
 
     def _look_below(self) -> None:
         """Remember what cells have started."""

@@ -33,8 +33,15 @@ if TYPE_CHECKING:
     from benchsuite.contracts.task import Task
     from benchsuite.engine.payload import Payload
 
+#: Exit code of a worker that is handed a cell although it must not be used again.
+REFUSED = 75
+
 #: Read when numpy and torch are first imported.
 _THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS")
+
+
+#: Set in a worker that must not be used again.
+_WORN = threading.Event()
 
 
 def initialize(host: int, memory: int | None = None) -> None:
@@ -93,9 +100,13 @@ def run_in_worker(payload: Payload, scratch: Path) -> Outcome:
     Writes the process id to ``<scratch>/<cell>.pid`` and everything that the cell prints to ``<scratch>/<cell>.log``,
     where the host finds both if the process does not live to answer; and ``<scratch>/<cell>.begun`` when the method is
     about to get its job. Processes that the cell leaves behind are killed; threads cannot be, and mark the worker as
-    one that is not to be used again.
+    one that is not to be used again. The pool may hand it another cell before the host has heard of that: then it
+    writes ``<scratch>/<cell>.refused`` and ends itself.
     """
     (scratch / f"{payload.cell}.pid").write_text(str(os.getpid()))
+    if _WORN.is_set():
+        (scratch / f"{payload.cell}.refused").touch()
+        os._exit(REFUSED)
     log = scratch / f"{payload.cell}.log"
     _print_into(log)
     children, threads = descendants(os.getpid()), set(threading.enumerate())
@@ -105,8 +116,9 @@ def run_in_worker(payload: Payload, scratch: Path) -> Outcome:
         # Ctrl-C does not reach this process, so the method raised it.
         outcome = Outcome("failed", utc_now(), 0.0, error=describe(error, "run"))
     kill(descendants(os.getpid()) - children)
-    left = [thread.name for thread in threading.enumerate() if thread not in threads]
-    return replace(_with_tail(outcome, log), worn=bool(left))
+    if any(thread not in threads for thread in threading.enumerate()):
+        _WORN.set()
+    return replace(_with_tail(outcome, log), worn=_WORN.is_set())
 
 
 def _load_task(payload: Payload) -> Task:

@@ -11,6 +11,7 @@ import psutil
 import pytest
 
 from benchsuite.engine.executors import LocalExecutor
+from benchsuite.engine.local import _drive, _Workers
 from benchsuite.engine.processes import alive, death
 from benchsuite.engine.reporter import Silent
 
@@ -67,6 +68,30 @@ def test_every_way_to_fail_costs_its_own_cell_alone(local):
     assert "and one from below Python" in errors["loud"].tail
     assert len(errors["loud"].tail) <= 80
     assert local.record("toy-bad", how="loop").seconds >= 2
+
+
+class Hasty(LocalExecutor):
+    """Hands two cells to one worker, so that the second is taken before the host knows what the first left behind."""
+
+    def run(self, payloads):
+        workers = _Workers(1, None, None, self.scratch)
+        try:
+            yield from _drive(iter(payloads), workers, 2)
+        finally:
+            workers.stop()
+
+
+def test_a_worker_with_a_thread_too_many_refuses_the_cell_that_was_queued_for_it(local, tmp_path):
+    local.executor = Hasty()
+    local.executor.scratch = tmp_path
+    summary = local.run("toy-bad[how=thread]", "toy-good", tasks=("toy-one",), seeds=2)
+    assert summary.status == "finished"
+    assert set(summary.counts) == {"ok"}
+    pids = [record.notes["pid"] for record in local.records() if "pid" in record.notes]
+    haunted = [local.record("toy-bad", seed=seed).notes["pid"] for seed in (0, 1)]
+    assert len(set(haunted)) == 2
+    assert all(pids.count(pid) == 1 for pid in haunted)
+    assert not any("attempts" in record.notes for record in local.records())
 
 
 def test_what_a_method_prints_does_not_reach_the_terminal(local, capfd):

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import threading
-import time
 import warnings
 from importlib.util import find_spec
 
@@ -70,16 +70,28 @@ def on_ray(engine):
 
 
 def cells_on(node):
-    """Worker processes of the suite that run below a node."""
-    raylet = psutil.Process(node.all_processes["raylet"][0].process.pid)
-    return [each for each in raylet.children(recursive=True) if "spawn_main" in " ".join(each.cmdline())]
+    """Worker processes of the suite that run below a node; what ends while it is looked at is not among them."""
+    with contextlib.suppress(psutil.NoSuchProcess):
+        raylet = psutil.Process(node.all_processes["raylet"][0].process.pid)
+        return [each for each in raylet.children(recursive=True) if "spawn_main" in command(each)]
+    return []
+
+
+def command(process):
+    with contextlib.suppress(psutil.NoSuchProcess, psutil.ZombieProcess):
+        return " ".join(process.cmdline())
+    return ""
 
 
 class Sabotage(Silent):
-    """Kills a node while a slow cell runs on it: the quick ones, of the reference, are let through."""
+    """Kills the node on which the first slow cell runs: the quick ones, of the reference, are let through.
 
-    def __init__(self, cluster, node, quick):
-        self.thread = threading.Thread(target=self.act, args=(cluster, node))
+    A quick cell's process is gone when its record is there, so what is found after the last of them is a slow cell's.
+    """
+
+    def __init__(self, cluster, nodes, quick):
+        self.thread = threading.Thread(target=self.act, args=(cluster, nodes))
+        self.over = threading.Event()
         self.quick = quick
         self.cells = []
 
@@ -88,12 +100,20 @@ class Sabotage(Silent):
         if self.quick == 0:
             self.thread.start()
 
-    def act(self, cluster, node):
-        while not (cells := cells_on(node)):
-            time.sleep(0.05)
-        self.cells = cells
-        time.sleep(0.5)
-        cluster.remove_node(node, allow_graceful=False)
+    def act(self, cluster, nodes):
+        while not self.over.wait(0.05):
+            for node in nodes:
+                if cells := cells_on(node):
+                    self.over.wait(0.5)
+                    self.cells = cells
+                    cluster.remove_node(node, allow_graceful=False)
+                    return
+
+    def done(self):
+        """Wait for the thread, and see that it found what it was after."""
+        self.over.set()
+        self.thread.join(60)
+        assert self.cells, "no node was killed while a slow cell ran on it"
 
 
 @pytest.mark.slow
@@ -114,11 +134,10 @@ def test_every_way_to_end_is_a_record(nodes, on_ray):
 
 @pytest.mark.slow
 def test_the_cells_of_a_node_that_is_killed_are_done_again(cluster, nodes, on_ray, caplog):
-    first, _ = nodes(2)
-    sabotage = Sabotage(cluster, first, quick=2)
+    sabotage = Sabotage(cluster, nodes(2), quick=2)
     engine = on_ray()
-    summary = engine.run("toy-slow[seconds=2]", tasks=("toy-one",), seeds=2, reporter=sabotage)
-    sabotage.thread.join()
+    summary = engine.run("toy-slow[seconds=4]", tasks=("toy-one",), seeds=2, reporter=sabotage)
+    sabotage.done()
     assert summary.counts == {"ok": 4}
     assert len({record.cell for record in engine.records()}) == len(engine.records()) == 4
     assert "a node was lost: cell" in caplog.text
@@ -129,11 +148,10 @@ def test_the_cells_of_a_node_that_is_killed_are_done_again(cluster, nodes, on_ra
 
 @pytest.mark.slow
 def test_a_node_that_is_lost_too_often_is_a_crash(cluster, nodes, on_ray):
-    first, _ = nodes(2)
-    sabotage = Sabotage(cluster, first, quick=2)
+    sabotage = Sabotage(cluster, nodes(2), quick=2)
     engine = on_ray("retries=0")
-    summary = engine.run("toy-slow[seconds=2]", tasks=("toy-one",), seeds=2, reporter=sabotage)
-    sabotage.thread.join()
+    summary = engine.run("toy-slow[seconds=4]", tasks=("toy-one",), seeds=2, reporter=sabotage)
+    sabotage.done()
     assert summary.counts == {"crashed": 1, "ok": 3}
     [error] = [record.error for record in engine.records() if record.error]
     assert (error.type, error.message) == ("NodeLost", "its node was lost, in each of 1 attempts")

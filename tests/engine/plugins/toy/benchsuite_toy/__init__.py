@@ -6,7 +6,7 @@ from benchsuite.plugin import MethodCard, Metric, Parameter, TaskCard, bits_para
 
 WAYS = (
     "raise", "nan", "shape", "objects", "exit", "exit-zero", "exit-python", "interrupt", "kill", "loop", "loud",
-    "memory", "late-death", "child", "nothing", "notes", "surrogate", "infinite", "kill-parent",
+    "memory", "late-death", "child", "nothing", "notes", "surrogate", "infinite", "kill-parent", "thread",
 )  # fmt: skip
 
 

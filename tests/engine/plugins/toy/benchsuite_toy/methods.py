@@ -105,6 +105,11 @@ class Bad:
         Path(cell.cache, "child.pid").write_text(str(child.pid))
         time.sleep(60)
 
+    def thread(self, labels, cell):
+        """Answer well and leave a thread behind."""
+        threading.Thread(target=time.sleep, args=(60,), daemon=True).start()
+        return {"test": labels, "notes": {"pid": os.getpid()}}
+
     def nothing(self, labels, cell):
         return None
 

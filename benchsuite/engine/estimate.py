@@ -6,6 +6,8 @@ import statistics
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
+from benchsuite.store.order import moment
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -25,7 +27,7 @@ class Durations:
 
     def __init__(self, records: Iterable[CellRecord] = ()) -> None:
         self._seen: dict[tuple[str, ...], list[float]] = defaultdict(list)
-        for record in sorted(records, key=lambda record: record.started):
+        for record in sorted(records, key=moment):
             self.learn(record)
 
     def learn(self, record: CellRecord) -> None:

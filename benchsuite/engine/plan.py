@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
+from benchsuite.store.order import moment
 from benchsuite.store.records import canonical
 
 if TYPE_CHECKING:
@@ -86,7 +87,7 @@ def _place(
         return Planned(cell, "todo" if again else "left", _last_attempt(record))
     rivals = others.get(_identity(cell.key()), [])
     if rivals:
-        newest = max(rivals, key=lambda rival: rival.started)
+        newest = max(rivals, key=moment)
         return Planned(cell, "stale", "; ".join(changes(newest.key, cell.key())))
     return Planned(cell, "todo")
 

@@ -135,6 +135,18 @@ def test_the_newest_rival_gives_the_reason():
     assert plan_of(cell(), *rivals) == ("stale", "method some is version 1, was 0.1")
 
 
+def test_of_two_runs_the_one_that_began_later_is_the_newer_whatever_the_clock_of_a_node_says():
+    early = record(cell(version="0.1"), started="2026-01-09T00:00:00Z").model_copy(update={"run": "20260101T000000Z-a"})
+    late = record(cell(data="x"), started="2026-01-01T00:00:00Z").model_copy(update={"run": "20260102T000000Z-b"})
+    assert "data" in plan_of(cell(), early, late)[1]
+    slow = record(cell(), seconds=9.0, started="2026-01-09T00:00:00Z").model_copy(update={"run": "20260101T000000Z-a"})
+    quick = [
+        record(cell(seed=seed), seconds=1.0, started="2026-01-01").model_copy(update={"run": "20260102T000000Z-b"})
+        for seed in range(20)
+    ]
+    assert Durations([*quick, slow]).expect(cell()) == 1.0
+
+
 def test_a_done_cell_whose_code_changed_under_one_version_says_so():
     assert plan_of(cell(), record(cell()), sources={"some": "s1"}) == ("done", "")
     state, reason = plan_of(cell(), record(cell()), sources={"some": "s2"})

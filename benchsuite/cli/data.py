@@ -162,24 +162,24 @@ def check(ctx: click.Context, name: str, host: HostOptions) -> None:
 
 
 def _check(card: DatasetCard) -> list[str]:
-    from benchsuite.data import GraphDataset, NodeDataset, load
+    from benchsuite.data import GraphDataset, NodeDataset, load, presence
+    from benchsuite.data.remarks import remarks
     from benchsuite.data.report import corpus_problems, describe, describe_corpus, files
     from benchsuite.data.validate import problems
 
     root = data_root()
     dataset = load(card, root)
-    if isinstance(dataset, NodeDataset):
+    # Figures are worked out of sound data alone.
+    if isinstance(dataset, NodeDataset | GraphDataset):
         found = problems(dataset)
-        # Figures are worked out of sound data alone.
-        figures = [] if found else describe(dataset)
-    elif isinstance(dataset, GraphDataset):
-        found, figures = [], []
+        figures = [] if found else [*describe(dataset), *(("remark", line) for line in remarks(dataset))]
     else:
         found = corpus_problems(dataset)
         figures = [] if found else describe_corpus(dataset)
     if found:
         return found
-    where = files(card.name, root)
+    there = presence.find(card, root)
+    where = files(card.name, root) or (str(there.place) if there else None)
     for heading, text in [*([("files", where)] if where else []), *figures, ("licence", card.licence)]:
         click.echo(f"{heading:<10} {printable(text)}")
     click.echo(f"{card.name} is valid")

@@ -36,7 +36,7 @@ def read(card: DatasetCard, root: Path | None) -> NodeDataset:
 
 
 def read_graphs(card: DatasetCard, root: Path | None) -> GraphDataset:
-    """Return the graphs, each with targets of its own, that ``card`` describes; as :func:`read` otherwise."""
+    """Return the graphs, each with targets of its own, that ``card`` describes, validated. Raises as :func:`read`."""
     return _read(card, root, GraphDataset, "many graphs with targets of their own")
 
 
@@ -47,9 +47,7 @@ def _read(card: DatasetCard, root: Path | None, kind: type[Wanted], said: str) -
     if not isinstance(dataset, kind):
         found = type(dataset).__name__
         raise PluginError(f"data set {card.name!r} is a {found}, and a task wants {said}", "Name another in its card")
-    if isinstance(dataset, NodeDataset):
-        validate(dataset)
-    return dataset
+    return validate(dataset)
 
 
 def load(card: DatasetCard, root: Path | None) -> NodeDataset | GraphDataset | Corpus:

@@ -33,7 +33,9 @@ def test_bundled_data_sets_need_no_root(known):
 def test_the_others_say_what_they_need(known):
     with pytest.raises(MissingDataError, match="BENCHSUITE_DATA is not set") as caught:
         load(known, None)
-    assert (f"benchsuite data fetch {known.name}" if known.fetch else f"text/{known.name}") in caught.value.mend
+    folder = f"text/{known.name}" if known in TEXT else known.files[0].partition("/")[0]
+    has_download = known.fetch or known.downloads
+    assert (f"benchsuite data fetch {known.name}" if has_download else folder) in caught.value.mend
 
 
 def test_text_is_loaded_and_is_no_graph():

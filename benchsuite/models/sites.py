@@ -111,7 +111,7 @@ class Combination(Weighted):
 
 
 class Embedding(Weighted):
-    """The sum of one row of a table for each column of codes: X W, where X is one-hot and never made.
+    """X W with a one-hot X: the sum of one row of a table for each column of codes (:func:`one_hot`).
 
     A one-hot X is exact on any grid, so there is no input site; the tables pass a weight site as any weight does.
 
@@ -124,20 +124,29 @@ class Embedding(Weighted):
     def __init__(self, categories: Sequence[int], fan_out: int, layer: int) -> None:
         super().__init__(sum(categories), fan_out, layer)
         self.categories = tuple(categories)
-        # No buffer: what a quantized model stores is counted, and this is no part of it.
-        self.starts = torch.tensor([sum(self.categories[:i]) for i in range(len(self.categories))])
 
     def reset_parameters(self, generator: torch.Generator) -> None:
         """Draw Glorot-uniform weights, table by table."""
         with torch.no_grad():
-            for start, rows in zip(self.starts.tolist(), self.categories, strict=True):
-                bound = math.sqrt(6.0 / (rows + self.weight.shape[0]))
-                self.weight[:, start : start + rows].uniform_(-bound, bound, generator=generator)
+            for table in torch.split(self.weight, list(self.categories), 1):
+                bound = math.sqrt(6.0 / sum(table.shape))
+                table.uniform_(-bound, bound, generator=generator)
 
-    def forward(self, codes: Tensor, adjacency: Adjacency) -> Tensor:
-        """Map ``[rows, columns]`` int64 to ``[rows, out]`` float32."""
-        table: Tensor = self.weight_site(self.weight, adjacency)
-        return functional.embedding_bag(codes + self.starts.to(codes.device), table.t(), mode="sum")
+    def forward(self, x: Tensor, adjacency: Adjacency) -> Tensor:
+        """Map one-hot ``[rows, sum of categories]`` float32 to ``[rows, out]``."""
+        return functional.linear(x, self.weight_site(self.weight, adjacency))
+
+
+def one_hot(codes: Tensor, categories: Sequence[int]) -> Tensor:
+    """Return ``[rows, sum of categories]`` float32 with a one in each column's stretch, from codes ``[rows, columns]``.
+
+    Args:
+        codes: int64, each from 0 to its column's number of categories less one.
+        categories: how many codes each column has.
+    """
+    starts = torch.tensor([sum(categories[:i]) for i in range(len(categories))], device=codes.device)
+    out = torch.zeros(len(codes), sum(categories), device=codes.device)
+    return out.scatter_(1, codes + starts, 1.0)
 
 
 class AttentionScore(Weighted):

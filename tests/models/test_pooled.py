@@ -12,9 +12,9 @@ from benchsuite.contracts.graph import Graph
 from benchsuite.errors import UsageError
 from benchsuite.models.adjacency import adjacency
 from benchsuite.models.backbones.gine import GINELayer
-from benchsuite.models.backbones.pooled import POOLED, Shape, build_pooled, mean_pool, one_hot
+from benchsuite.models.backbones.pooled import POOLED, Shape, build_pooled, mean_pool
 from benchsuite.models.batches import GraphPool
-from benchsuite.models.sites import Embedding
+from benchsuite.models.sites import Embedding, one_hot
 from benchsuite.testing.toys import permute, toy_graph, union
 
 SHAPE = Shape(2, 3, (3, 4), (2, 5))
@@ -43,8 +43,7 @@ def network(name, **options):
 
 
 def test_one_hot_by_hand():
-    codes = torch.tensor([[0, 1], [2, 0], [3, 1]])  # 3 is no code of the first column
-    assert one_hot(codes, (3, 2)).tolist() == [[1, 0, 0, 0, 1], [0, 0, 1, 1, 0], [0, 0, 0, 0, 1]]
+    assert one_hot(torch.tensor([[0, 1], [2, 0]]), (3, 2)).tolist() == [[1, 0, 0, 0, 1], [0, 0, 1, 1, 0]]
 
 
 def test_the_mean_of_each_graph_by_hand():
@@ -53,12 +52,13 @@ def test_the_mean_of_each_graph_by_hand():
     assert mean_pool(torch.tensor([[1.0], [2.0]]), Graph(graph.x[:2], graph.edge_index)).tolist() == [[1.5]]
 
 
-def test_an_embedding_is_a_product_with_one_hot_columns():
+def test_an_embedding_is_the_sum_of_a_row_of_each_column_s_table():
     graph = coded()
     table = Embedding(SHAPE.node_categories, 5, 0)
     table.reset_parameters(torch.Generator().manual_seed(0))
-    wanted = one_hot(graph.x, SHAPE.node_categories) @ table.weight.T
-    assert torch.allclose(table(graph.x, adjacency(graph, "edges")), wanted, atol=1e-6)
+    wanted = nn.functional.embedding_bag(graph.x + torch.tensor([0, 3]), table.weight.T, mode="sum")
+    found = table(one_hot(graph.x, SHAPE.node_categories), adjacency(graph, "edges"))
+    assert torch.allclose(found, wanted, atol=1e-6)
 
 
 def test_each_table_of_an_embedding_has_glorot_bounds_of_its_own():
@@ -86,8 +86,9 @@ def test_the_layer_with_edge_features_is_pyg_s():
     second.weight.data, second.bias.data = layer.second.weight.data, layer.second_bias.data
     oracle = GINEConv(nn.Sequential(first, nn.BatchNorm1d(16), nn.ReLU(), second), eps=0.3)
     x = torch.randn(graph.num_nodes, 8)
-    wanted = oracle.train()(x, graph.edge_index, layer.edges(graph.edge_attr, where))
-    assert torch.allclose(layer.train()(x, where), wanted, atol=1e-5)
+    edges = one_hot(graph.edge_attr, SHAPE.edge_categories)
+    wanted = oracle.train()(x, graph.edge_index, layer.edges(edges, where))
+    assert torch.allclose(layer.train()(x, edges, where), wanted, atol=1e-5)
 
 
 @pytest.mark.parametrize("name", sorted(POOLED))

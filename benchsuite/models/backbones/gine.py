@@ -13,11 +13,12 @@ from torch.nn import functional
 
 from benchsuite.models.backbone import Backbone
 from benchsuite.models.norm import BatchNorm
-from benchsuite.models.sites import Aggregation, Combination, Embedding, Role, Site
+from benchsuite.models.sites import Aggregation, Combination, Embedding, Role, Site, one_hot
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from benchsuite.contracts.graph import Graph
     from benchsuite.models.adjacency import Adjacency
 
 
@@ -44,9 +45,15 @@ class GINELayer(nn.Module):
         self.second = Combination(2 * width, width, layer)
         self.second_bias = nn.Parameter(torch.zeros(width))
 
-    def forward(self, x: Tensor, adjacency: Adjacency) -> Tensor:
-        """Map ``[nodes, width]`` to the same shape."""
-        messages = functional.relu(x[adjacency.col] + self.edges(adjacency.graph.edge_attr, adjacency))
+    def forward(self, x: Tensor, edges: Tensor, adjacency: Adjacency) -> Tensor:
+        """Map ``[nodes, width]`` to the same shape.
+
+        Args:
+            x: the nodes.
+            edges: ``[entries, sum of categories]`` float32, one-hot.
+            adjacency: structure, whose entries are the edges in their order.
+        """
+        messages = functional.relu(x[adjacency.col] + self.edges(edges, adjacency))
         summed = (1 + self.epsilon) * x + self.aggregation(adjacency, adjacency.value, messages)
         hidden = functional.relu(self.norm(self.first(summed, adjacency) + self.first_bias))
         out: Tensor = self.second(hidden, adjacency)
@@ -77,17 +84,26 @@ class GINE(Backbone):
         dropout: float = 0.5,
     ) -> None:
         super().__init__()
-        self.dropout = dropout
+        self.dropout, self.edge_categories = dropout, tuple(edge_categories)
         self.nodes = Embedding(node_categories, hidden, 0)
         self.layers = nn.ModuleList(GINELayer(hidden, edge_categories, i) for i in range(layers))
         self.norms = nn.ModuleList(BatchNorm(hidden) for _ in range(layers))
         self.update_sites = nn.ModuleList(Site(Role.UPDATE, i, ("node", "feature")) for i in range(layers))
 
     def encode(self, x: Tensor, adjacency: Adjacency) -> Tensor:
-        """Return ``[nodes, hidden]`` from codes ``[nodes, columns]`` int64."""
+        """Return ``[nodes, hidden]`` from one-hot ``[nodes, sum of categories]`` float32."""
+        edges = self._edges(adjacency.graph)
         x = self.nodes(x, adjacency)
         for i, (layer, norm, update) in enumerate(zip(self.layers, self.norms, self.update_sites, strict=True)):
-            x = norm(layer(x, adjacency))
+            x = norm(layer(x, edges, adjacency))
             x = functional.dropout(functional.relu(x) if i + 1 < len(self.layers) else x, self.dropout, self.training)
             x = update(x, adjacency)
         return x
+
+    def _edges(self, graph: Graph) -> Tensor:
+        if graph.edge_attr is None:
+            raise ValueError("the graph's edges have no codes")
+        if "edges/one-hot" not in graph.cache:
+            graph.cache["edges/one-hot"] = one_hot(graph.edge_attr, self.edge_categories)
+        found: Tensor = graph.cache["edges/one-hot"]
+        return found

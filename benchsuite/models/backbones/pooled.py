@@ -15,7 +15,7 @@ from benchsuite.models.backbone import Backbone
 from benchsuite.models.backbones.gcn import GCN
 from benchsuite.models.backbones.gin import GIN
 from benchsuite.models.backbones.gine import GINE
-from benchsuite.models.sites import Combination
+from benchsuite.models.sites import Combination, one_hot
 
 if TYPE_CHECKING:
     from benchsuite.contracts.graph import Graph
@@ -38,7 +38,7 @@ class Shape(NamedTuple):
 class Pooled(Backbone):
     """An encoder of nodes, each graph's mean over its nodes in floats, and a head of one or two combinations.
 
-    Codes go to an encoder that embeds them as they are; to the others as one-hot columns.
+    Codes go to the encoder as one-hot columns.
 
     Args:
         encoder: maps nodes to ``hidden`` features.
@@ -77,21 +77,12 @@ class Pooled(Backbone):
         return None
 
     def _features(self, graph: Graph) -> Tensor:
-        if graph.x.is_floating_point() or isinstance(self.encoder, GINE):
+        if graph.x.is_floating_point():
             return graph.x
         if "features/one-hot" not in graph.cache:
             graph.cache["features/one-hot"] = one_hot(graph.x, self.shape.node_categories)
         found: Tensor = graph.cache["features/one-hot"]
         return found
-
-
-def one_hot(codes: Tensor, categories: tuple[int, ...]) -> Tensor:
-    """Return ``[rows, sum of categories]`` float32 with a one in each column's stretch, from codes ``[rows, columns]``.
-
-    A code outside its column's range leaves its stretch zero.
-    """
-    parts = [codes[:, [i]] == torch.arange(size, device=codes.device) for i, size in enumerate(categories)]
-    return torch.cat(parts, 1).float()
 
 
 def mean_pool(x: Tensor, graph: Graph) -> Tensor:

@@ -19,11 +19,37 @@ TU = {
     "mutag": "MUTAG",
     "dd": "DD",
 }
+#: Images as graphs of superpixels.
+IMAGES = {
+    "mnist-superpixels": "MNIST superpixels",
+    "cifar10-superpixels": "CIFAR10 superpixels",
+    "mnist-superpixels-10k": "superpixels of MNIST's 10,000 test images",
+}
+#: OGB's molecules: metric of each, as OGB has it.
+OGB = {
+    "molhiv": "rocauc",
+    "molpcba": "ap",
+    "molbace": "rocauc",
+    "molbbbp": "rocauc",
+    "molclintox": "rocauc",
+    "moltox21": "rocauc",
+    "moltoxcast": "rocauc",
+    "molsider": "rocauc",
+    "molmuv": "ap",
+    "molesol": "rmse",
+    "molfreesolv": "rmse",
+    "mollipo": "rmse",
+}
+#: Those of them that are rebuilt from SMILES too.
+REBUILT = ("molbace", "molbbbp", "molclintox", "molesol", "molfreesolv", "mollipo", "molsider", "moltox21")
 
 _TITLES = {"gcn": "GCN", "gin": "GIN", "gine": "GIN with edge features"}
+_FOLDS, _FIXED, _SCAFFOLD = "ten stratified folds, one per seed", "fixed split", "scaffold split"
 
 
-def _task(dataset: str, title: str, backbone: str, metric: str, split: str, suites: tuple[str, ...]) -> TaskCard:
+def _task(
+    dataset: str, title: str, backbone: str, metric: str, split: str, suites: tuple[str, ...] = ("full",)
+) -> TaskCard:
     recipe = graph_recipe(backbone, dataset, metric)
     return TaskCard(
         name=f"{dataset}-{backbone}",
@@ -41,8 +67,11 @@ def _task(dataset: str, title: str, backbone: str, metric: str, split: str, suit
     )
 
 
-TASKS: tuple[TaskCard, ...] = tuple(
-    _task(name, title, backbone, "accuracy", "ten stratified folds, one per seed", ("full",))
-    for name, title in TU.items()
-    for backbone in ("gcn", "gin")
+TASKS: tuple[TaskCard, ...] = (
+    *(_task(name, title, net, "accuracy", _FOLDS) for name, title in TU.items() for net in ("gcn", "gin")),
+    *(_task(name, title, net, "accuracy", _FIXED) for name, title in IMAGES.items() for net in ("gcn", "gin")),
+    *(_task(f"ogbg-{name}", f"ogbg-{name}", "gine", metric, _SCAFFOLD) for name, metric in OGB.items()),
+    *(_task(f"{n}-rebuilt", f"ogbg-{n} rebuilt from SMILES", "gine", OGB[n], _SCAFFOLD) for n in REBUILT),
+    _task("zinc-12k", "ZINC (12k)", "gine", "mae", _FIXED),
+    _task("zinc-jtnn", "29,445 molecules of ZINC-250k", "gine", "mae", _FIXED),
 )

@@ -58,3 +58,39 @@ def stratified_split(y: np.ndarray, per_class: int, validation: int, seed: int) 
     rest = np.flatnonzero(~train.numpy())
     val, test = train_test_split(rest, train_size=validation, random_state=seed, stratify=y[rest])
     return train, mask(val, len(y)), mask(test, len(y))
+
+
+def ordered(source: np.ndarray, target: np.ndarray, nodes: int) -> tuple[Tensor, bool]:
+    """Return the edges by target then source, without duplicates or self loops; and whether all have their reverse.
+
+    Args:
+        source: ``[edges]`` integers in ``0..nodes - 1``.
+        target: ``[edges]`` integers in ``0..nodes - 1``.
+        nodes: number of nodes.
+
+    Returns:
+        ``[2, edges]`` int64, and a truth value.
+    """
+    keep = source != target
+    keys = distinct(target[keep].astype(np.int64) * nodes + source[keep])
+    edges = np.stack([keys % nodes, keys // nodes])
+    back = edges[0] * nodes + edges[1]
+    back.sort()
+    return torch.from_numpy(edges), bool(np.array_equal(back, keys))
+
+
+def per_class_split(y: np.ndarray, train: int, validation: int, seed: int) -> tuple[Tensor, Tensor, Tensor]:
+    """Return masks: so many nodes of each class train, so many of each validate, and all others test.
+
+    Args:
+        y: ``[nodes]`` classes.
+        train: nodes of each class.
+        validation: nodes of each class.
+        seed: the same seed gives the same split.
+    """
+    # RandomState, not Generator: its stream is frozen (NEP 19), so the split is the same under every NumPy.
+    draw = np.random.RandomState(seed)
+    members = [draw.permutation(np.flatnonzero(y == each)) for each in np.unique(y)]
+    first = mask(np.concatenate([each[:train] for each in members]), len(y))
+    second = mask(np.concatenate([each[train : train + validation] for each in members]), len(y))
+    return first, second, ~(first | second)

@@ -82,7 +82,7 @@ class Bench:
         key: dict[str, JsonValue] = {
             "protocol": self.protocol,
             "training": TRAINING_VERSION,
-            "recipe": self.scene.recipe.model_dump(mode="json"),
+            "recipe": self.scene.recipe.model_dump(mode="json", exclude_none=True),
             "view": self.scene.digest,
             "seed": self.cell.seed,
             "torch": torch.__version__,

@@ -29,7 +29,7 @@ def _task(dataset: str, title: str, backbone: str) -> TaskCard:
         dataset=dataset,
         protocol=PROTOCOL,
         metrics=(ACCURACY,),
-        config=resolved.model_dump(mode="json"),
+        config=resolved.as_config(),
         reference={"quantizer": "fp32"},
         line_up=("topgq", "ptq-minmax"),
         suites=_suites(name, dataset),

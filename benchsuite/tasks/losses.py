@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from benchsuite.contracts.dataset import TargetType
 
 
-def loss_of(outputs: Tensor, y: Tensor, target_type: TargetType, metric: str) -> Tensor:
+def loss_of(outputs: Tensor, y: Tensor, target_type: TargetType, metric: str = "") -> Tensor:
     """Return the mean loss over the known targets.
 
     Cross-entropy of classes, binary cross-entropy of yes and no, squared error of values, or absolute error where the

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from benchsuite.contracts.cards import Metric
+from benchsuite.errors import ProtocolError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,6 +39,30 @@ def measure(name: str, y: np.ndarray, outputs: np.ndarray) -> float:
         ProtocolError: no target has both answers (``rocauc``, ``ap``).
     """
     return _MEASURES[name](y, outputs)
+
+
+def checked_answers(predicted: object, y: np.ndarray, outputs: int, item: str) -> np.ndarray:
+    """Return what a worker sent back, if it can be scored.
+
+    Args:
+        predicted: of the worker.
+        y: the held-out targets, int64 classes or float32.
+        outputs: number of classes.
+        item: ``node`` or ``graph``, for the message.
+
+    Raises:
+        ProtocolError: it has another shape or dtype than ``y``, a class out of range, or a value that is not finite.
+    """
+    import numpy as np
+
+    if not isinstance(predicted, np.ndarray) or predicted.dtype != y.dtype or predicted.shape != y.shape:
+        raise ProtocolError(f"predictions are not {y.dtype} of shape {list(y.shape)}, one for each test {item}")
+    if y.dtype == np.int64:
+        if len(predicted) and not 0 <= predicted.min() <= predicted.max() < outputs:
+            raise ProtocolError(f"a predicted class is outside 0..{outputs - 1}")
+    elif not np.isfinite(predicted).all():
+        raise ProtocolError("a prediction is not finite")
+    return predicted
 
 
 def answers(outputs: Tensor, target_type: TargetType) -> Tensor:

@@ -7,20 +7,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
 import torch
 
 from benchsuite.contracts.task import Prepared
 from benchsuite.data import read
-from benchsuite.errors import ProtocolError
 from benchsuite.tasks.bench import Bench
 from benchsuite.tasks.config import read_config
 from benchsuite.tasks.containment import contained
 from benchsuite.tasks.datasets import dataset_card
+from benchsuite.tasks.metrics import checked_answers, measure
 from benchsuite.tasks.recipes import Recipe
 from benchsuite.tasks.scene import NodeScene
 from benchsuite.tasks.seeds import derive
-from benchsuite.tasks.view import read_classes, read_view, write_view
+from benchsuite.tasks.view import read_outputs, read_view, write_view
 
 if TYPE_CHECKING:
     from benchsuite.contracts.cards import TaskCard
@@ -67,16 +66,13 @@ class NodeQuantization:
             return Bench(self.card.protocol, cell, scene, device).output()
 
     def score(self, prepared: Prepared, output: CellOutput) -> dict[str, float]:
-        """Return the test accuracy in per cent.
+        """Return the card's metric on the test nodes.
 
         Raises:
-            ProtocolError: there is not one class for each test node.
+            ProtocolError: there is not one answer of the right type for each test node and target.
         """
+        metric = self.recipe.metric or "accuracy"
         labels = prepared.held_out["test"]
-        predicted = output.predictions.get("test")
-        if not isinstance(predicted, np.ndarray) or predicted.dtype != np.int64 or predicted.shape != labels.shape:
-            raise ProtocolError(f"predictions are not one int64 class for each of the {len(labels)} test nodes")
-        classes = read_classes(prepared.view)
-        if len(predicted) and not 0 <= predicted.min() <= predicted.max() < classes:
-            raise ProtocolError(f"a predicted class is outside 0..{classes - 1}")
-        return {"accuracy": 100.0 * float(np.mean(predicted == labels))}
+        _, outputs = read_outputs(prepared.view)
+        predicted = checked_answers(output.predictions.get("test"), labels, outputs, "node")
+        return {metric: measure(metric, labels, predicted)}

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
-from pydantic import Field, StrictBool, StrictFloat, StrictInt
+from pydantic import Field, JsonValue, StrictBool, StrictFloat, StrictInt
 
 from benchsuite.contracts.cards import Frozen
 from benchsuite.errors import UsageError, near
@@ -33,14 +33,29 @@ class BaseRecipe(Frozen):
     epochs: int = Field(ge=1)
 
 
+class Sampling(Frozen):
+    """Batches of training nodes with a sample of what is around them (Hamilton et al., NeurIPS 2017, alg. 2)."""
+
+    fan_out: tuple[int, ...] = Field(min_length=1)
+    """In-neighbours that each node brings along, hop by hop from the batch outwards; without replacement."""
+    batch_size: int = Field(ge=1)
+
+
 class Recipe(BaseRecipe):
-    """How a model of nodes is trained: full-batch at a constant rate.
+    """How a model of nodes is trained: at a constant rate, full-batch unless it says how to sample.
 
     Its backbone is one of :data:`benchsuite.models.backbones.BACKBONES`; the model kept is that of the best validation
     epoch.
     """
 
     setting: Setting = "transductive"
+    sampling: Sampling | None = None
+    metric: Literal["rocauc"] | None = None
+    """What an epoch is chosen by where targets are no classes; of classes it is the accuracy."""
+
+    def as_config(self) -> dict[str, JsonValue]:
+        """Return the config of a task card. What is not set is left out: it came after records had been published."""
+        return self.model_dump(mode="json", exclude_none=True)
 
 
 class GraphRecipe(BaseRecipe):

@@ -8,6 +8,7 @@ import torch
 
 from benchsuite.models.backbones import build_backbone
 from benchsuite.tasks.checks import check_logits
+from benchsuite.tasks.metrics import agreement, answers
 from benchsuite.tasks.training import train
 from benchsuite.tasks.view import own_copy
 
@@ -96,9 +97,9 @@ class NodeScene:
         return own_copy(self.seen.graph)
 
     def train(self, model: Backbone, graph: Graph, seed: int, epochs: int | None = None) -> Selection:
-        """Train full-batch on ``graph``."""
+        """Train on ``graph`` by the recipe."""
         recipe = self.recipe if epochs is None else self.recipe.model_copy(update={"epochs": epochs})
-        return train(model, graph, self.seen.labels, recipe, seed)
+        return train(model, graph, self.seen.labels, recipe, seed, self.view.target_type)
 
     def forward(self, model: Backbone) -> Tensor:
         """Run one forward over the whole graph."""
@@ -112,9 +113,9 @@ class NodeScene:
         return check_logits(predict(graph), graph.num_nodes, self.view.classes)[self.view.test]
 
     def answer(self, outputs: Tensor) -> Tensor:
-        """Return the class of each test node, ``[nodes]`` int64."""
-        return outputs.argmax(1)
+        """Return the class of each test node, or the outputs where targets are no classes."""
+        return answers(outputs, self.view.target_type)
 
-    def agreement(self, outputs: Tensor, wanted: Tensor) -> float:
-        """Return the share of test nodes with the same class, per cent."""
-        return 100.0 * float((outputs.argmax(1) == wanted.argmax(1)).double().mean())
+    def agreement(self, outputs: Tensor, wanted: Tensor) -> float | None:
+        """Return the share of equal answers, per cent."""
+        return agreement(outputs, wanted, self.view.target_type)

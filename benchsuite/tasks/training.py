@@ -1,4 +1,4 @@
-"""Full-batch training with a validation-selected epoch: the one way any model of a node task is trained."""
+"""Training with a validation-selected epoch: the one way any model of a node task is trained."""
 
 from __future__ import annotations
 
@@ -8,15 +8,18 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import torch
-from torch.nn import functional
 
 from benchsuite.errors import ProtocolError
+from benchsuite.tasks.losses import loss_of
+from benchsuite.tasks.metrics import measure
+from benchsuite.tasks.sampling import NeighbourSampler
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from torch import Tensor
 
+    from benchsuite.contracts.dataset import TargetType
     from benchsuite.contracts.graph import Graph
     from benchsuite.models.backbone import Backbone
     from benchsuite.tasks.recipes import Recipe
@@ -30,7 +33,7 @@ class Labels:
     """What training may know of the classes."""
 
     y: Tensor
-    """``[nodes]`` int64; -1 where the class is hidden."""
+    """``[nodes]`` int64, -1 where the class is hidden; or ``[nodes, targets]`` float32, NaN where one is."""
     train: Tensor
     """``[nodes]`` bool."""
     val: Tensor
@@ -46,18 +49,21 @@ class Selection(NamedTuple):
     """On the validation items; of classes the accuracy in per cent."""
 
 
-def train(model: Backbone, graph: Graph, labels: Labels, recipe: Recipe, seed: int) -> Selection:
+def train(
+    model: Backbone, graph: Graph, labels: Labels, recipe: Recipe, seed: int, target_type: TargetType = "classes"
+) -> Selection:
     """Train ``model`` in place and leave it in eval mode with the weights of its best validation epoch.
 
-    The best epoch is the first that has the highest validation accuracy, as in PyG's examples. The result depends on
-    the arguments alone; the caller's random state and grad mode are put back.
+    The best epoch is the first that has the highest validation accuracy (or metric), as in PyG's examples. The result
+    depends on the arguments alone; the caller's random state and grad mode are put back.
 
     Args:
         model: starts from the weights (and fillers) it has.
         graph: what training may see.
-        labels: classes of its nodes.
-        recipe: optimiser and epochs.
-        seed: of the dropout masks, and of whatever else draws from torch's global generator.
+        labels: targets of its nodes.
+        recipe: optimiser, epochs, and whether to sample.
+        seed: of the dropout masks, the samples, and of whatever else draws from torch's global generator.
+        target_type: of the labels.
 
     Raises:
         ProtocolError: the loss is not finite in some epoch.
@@ -66,10 +72,11 @@ def train(model: Backbone, graph: Graph, labels: Labels, recipe: Recipe, seed: i
     with seeded(seed, graph.x.device), torch.enable_grad():
         optimizer = torch.optim.Adam(parameter_groups(model, recipe.weight_decay), lr=recipe.lr)
         for epoch in range(1, recipe.epochs + 1):
-            _step(model, graph, labels, optimizer, epoch)
-            accuracy = _validate(model, graph, labels)
-            if accuracy > best.score:
-                best, kept = Selection(epoch, accuracy), snapshot(model)
+            for lesson in _lessons(graph, labels, recipe):
+                _step(model, lesson, target_type, optimizer, epoch)
+            score = _validate(model, graph, labels, recipe)
+            if score > best.score:
+                best, kept = Selection(epoch, score), snapshot(model)
         optimizer.zero_grad()
     model.load_state_dict(kept)
     return best
@@ -99,21 +106,50 @@ def _decay(name: str, weight_decay: tuple[float, ...]) -> float:
     return weight_decay[min(layer, len(weight_decay) - 1)]
 
 
-def _step(model: Backbone, graph: Graph, labels: Labels, optimizer: torch.optim.Optimizer, epoch: int) -> None:
+class _Lesson(NamedTuple):
+    """What one step learns from."""
+
+    graph: Graph
+    rows: Tensor
+    """Which nodes of it are learned: a mask, or places."""
+    y: Tensor
+    """Their targets."""
+
+
+def _lessons(graph: Graph, labels: Labels, recipe: Recipe) -> Iterator[_Lesson]:
+    """Yield the steps of one epoch: one on the whole graph, or one for each batch of training nodes."""
+    if recipe.sampling is None:
+        yield _Lesson(graph, labels.train, labels.y[labels.train])
+        return
+    if "sampler" not in graph.cache:
+        graph.cache["sampler"] = NeighbourSampler(graph)
+    sampler: NeighbourSampler = graph.cache["sampler"]
+    seeds = labels.train.nonzero().flatten()
+    order = seeds[torch.randperm(len(seeds), device=seeds.device)]
+    for batch in torch.split(order, recipe.sampling.batch_size):
+        sample = sampler.around(batch, recipe.sampling.fan_out)
+        yield _Lesson(sample, torch.arange(len(batch), device=batch.device), labels.y[batch])
+
+
+def _step(
+    model: Backbone, lesson: _Lesson, target_type: TargetType, optimizer: torch.optim.Optimizer, epoch: int
+) -> None:
     model.train()
     optimizer.zero_grad()
-    loss = functional.cross_entropy(model(graph)[labels.train], labels.y[labels.train])
+    loss = loss_of(model(lesson.graph)[lesson.rows], lesson.y, target_type)
     if not torch.isfinite(loss):
         raise ProtocolError(f"training diverged: the loss is {loss.item()} in epoch {epoch}")
     loss.backward()  # type: ignore[no-untyped-call]
     optimizer.step()
 
 
-def _validate(model: Backbone, graph: Graph, labels: Labels) -> float:
+def _validate(model: Backbone, graph: Graph, labels: Labels, recipe: Recipe) -> float:
     model.eval()
     with torch.no_grad():
-        hits = model(graph)[labels.val].argmax(1) == labels.y[labels.val]
-    return 100.0 * float(hits.double().mean())
+        outputs = model(graph)[labels.val]
+    if recipe.metric is not None:
+        return measure(recipe.metric, labels.y[labels.val].cpu().numpy(), outputs.cpu().numpy())
+    return 100.0 * float((outputs.argmax(1) == labels.y[labels.val]).double().mean())
 
 
 def snapshot(model: Backbone) -> dict[str, Tensor]:

@@ -6,11 +6,12 @@ file is named after the hash of its bytes, so a worker can tell that it reads wh
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
 import safetensors.torch
+import torch
 from safetensors import SafetensorError, safe_open
 
 from benchsuite.caching import read_hashed, write_hashed
@@ -23,10 +24,11 @@ if TYPE_CHECKING:
 
     from torch import Tensor
 
+    from benchsuite.contracts.dataset import TargetType
     from benchsuite.data import NodeDataset
 
 HIDDEN = -1
-"""The class of a node whose class is nobody's business in a worker."""
+"""The class of a node whose class is nobody's business in a worker; of other targets NaN says so."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,15 +41,17 @@ class View:
     test: Tensor
     """``[nodes]`` bool: which nodes to predict."""
     classes: int
+    """How many outputs a model needs: classes, or targets."""
     digest: str
     """Hash of the file: it names everything that training can depend on."""
+    target_type: TargetType = "classes"
 
     @cached_property
     def without_test(self) -> View:
         """The subgraph of all nodes that are not test nodes: what an inductive task trains and calibrates on."""
         keep = ~self.test
         labels = Labels(self.labels.y[keep], self.labels.train[keep], self.labels.val[keep])
-        return View(_subgraph(self.graph, keep), labels, self.test[keep], self.classes, self.digest)
+        return replace(self, graph=_subgraph(self.graph, keep), labels=labels, test=self.test[keep])
 
 
 def _subgraph(graph: Graph, keep: Tensor) -> Graph:
@@ -67,11 +71,18 @@ def write_view(dataset: NodeDataset, cache: Path) -> Path:
     Raises:
         StoreError: the cache cannot be written.
     """
-    y = dataset.y.where(dataset.train | dataset.val, HIDDEN)
+    known = dataset.train | dataset.val
+    if dataset.target_type == "classes":
+        y = dataset.y.where(known, HIDDEN)
+    else:
+        y = dataset.y.where(known.unsqueeze(1), torch.nan)
     tensors = {"x": dataset.graph.x, "edge_index": dataset.graph.edge_index, "y": y, **dataset.splits()}
     parts = {"batch": dataset.graph.batch, "edge_attr": dataset.graph.edge_attr}
     contiguous = {name: tensor.contiguous() for name, tensor in {**tensors, **parts}.items() if tensor is not None}
-    payload = safetensors.torch.save(contiguous, metadata={"classes": str(dataset.num_classes)})
+    metadata = {"classes": str(dataset.num_classes)}
+    if dataset.target_type != "classes":
+        metadata = {"target_type": f"{dataset.target_type} {dataset.num_classes}"}
+    payload = safetensors.torch.save(contiguous, metadata=metadata)
     return write_hashed(cache / "views", payload, ".safetensors")
 
 
@@ -90,18 +101,23 @@ def read_view(path: Path, device: str = "cpu") -> View:
     tensors = {name: tensor.to(device) for name, tensor in safetensors.torch.load(payload).items()}
     graph = Graph(tensors["x"], tensors["edge_index"], tensors.get("batch"), tensors.get("edge_attr"))
     labels = Labels(tensors["y"], tensors["train"], tensors["val"])
-    return View(graph, labels, tensors["test"], read_classes(path), path.stem)
+    target_type, classes = read_outputs(path)
+    return View(graph, labels, tensors["test"], classes, path.stem, target_type)
 
 
-def read_classes(path: Path) -> int:
-    """Return the number of classes, from the header of a view's file alone.
+def read_outputs(path: Path) -> tuple[TargetType, int]:
+    """Return what targets are and how many outputs a model needs, from the header of a view's file alone.
 
     Raises:
         MissingDataError: it is no view.
     """
     try:
         with safe_open(path, framework="np") as file:
-            return int(file.metadata()["classes"])
+            header = file.metadata()
+        if "classes" in header:
+            return "classes", int(header["classes"])
+        target_type, number = header["target_type"].split()
+        return target_type, int(number)
     except (OSError, SafetensorError, KeyError, TypeError) as error:
         raise MissingDataError(f"{path} is not a prepared view", _MEND) from error
 

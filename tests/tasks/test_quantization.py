@@ -215,7 +215,7 @@ def test_a_plugin_may_bring_its_own_data_set(setting):
 )
 def test_predictions_that_are_no_classes_are_refused(setting, predicted):
     toy = setting()
-    with pytest.raises(ProtocolError, match=r"18 test nodes|outside 0\.\.2"):
+    with pytest.raises(ProtocolError, match=r"not int64 of shape \[18\], one for each test node|outside 0\.\.2"):
         toy.task.score(toy.prepare(), CellOutput({"test": predicted}))
 
 

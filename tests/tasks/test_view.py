@@ -10,7 +10,7 @@ import torch
 from benchsuite.contracts.graph import Graph
 from benchsuite.data import NodeDataset
 from benchsuite.errors import MissingDataError
-from benchsuite.tasks.view import own_copy, read_classes, read_view, write_view
+from benchsuite.tasks.view import own_copy, read_outputs, read_view, write_view
 from benchsuite.testing.toys import toy_graph
 
 
@@ -42,7 +42,7 @@ def test_reading_gives_back_what_a_worker_may_know(dataset, tmp_path):
     assert torch.equal(view.graph.edge_index, dataset.graph.edge_index)
     assert torch.equal(view.labels.train, dataset.train)
     assert torch.equal(view.test, dataset.test)
-    assert (view.classes, view.digest, read_classes(path)) == (3, path.stem, 3)
+    assert (view.classes, view.digest, read_outputs(path)) == (3, path.stem, ("classes", 3))
 
 
 def test_a_warm_worker_reads_it_once(dataset, tmp_path):
@@ -88,7 +88,7 @@ def test_an_absent_view_is_refused(tmp_path):
     with pytest.raises(MissingDataError, match="cannot be read"):
         read_view(tmp_path / "none.safetensors")
     with pytest.raises(MissingDataError, match="not a prepared view"):
-        read_classes(tmp_path / "none.safetensors")
+        read_outputs(tmp_path / "none.safetensors")
 
 
 def test_a_view_that_is_right_is_not_written_again(dataset, tmp_path):

@@ -9,19 +9,17 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-import numpy as np
 import torch
 
 from benchsuite.contracts.task import Prepared
 from benchsuite.data import read_graphs
-from benchsuite.errors import ProtocolError
 from benchsuite.tasks.bench import Bench
 from benchsuite.tasks.config import read_config
 from benchsuite.tasks.containment import contained
 from benchsuite.tasks.datasets import dataset_card
 from benchsuite.tasks.graphs.scene import GraphScene
 from benchsuite.tasks.graphs.view import read_graphs_view, read_header, shown, write_graphs
-from benchsuite.tasks.metrics import measure
+from benchsuite.tasks.metrics import checked_answers, measure
 from benchsuite.tasks.recipes import GraphRecipe
 from benchsuite.tasks.seeds import derive
 
@@ -79,13 +77,7 @@ class GraphQuantization:
         Raises:
             ProtocolError: there is not one answer of the right type for each test graph and target.
         """
-        y, predicted = prepared.held_out["test"], output.predictions.get("test")
-        if not isinstance(predicted, np.ndarray) or predicted.dtype != y.dtype or predicted.shape != y.shape:
-            raise ProtocolError(f"predictions are not {y.dtype} of shape {list(y.shape)}, one for each test graph")
-        if y.dtype == np.int64:
-            classes = read_header(prepared.view)[0].outputs
-            if len(predicted) and not 0 <= predicted.min() <= predicted.max() < classes:
-                raise ProtocolError(f"a predicted class is outside 0..{classes - 1}")
-        elif not np.isfinite(predicted).all():
-            raise ProtocolError("a prediction is not finite")
+        y = prepared.held_out["test"]
+        shape, _ = read_header(prepared.view)
+        predicted = checked_answers(output.predictions.get("test"), y, shape.outputs, "graph")
         return {self.recipe.metric: measure(self.recipe.metric, y, predicted)}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 
 import torch
 
@@ -21,3 +22,11 @@ def read(root):
     if os.environ.get("TOY_TEST_LABELS") == "other":
         y = torch.where(test, (y + 1) % 3, y)
     return NodeDataset("toy", graph, y, train, val, test, 3)
+
+
+def read_binary(root=None):
+    """Return three yes-or-no questions of each node; some answers are missing."""
+    dataset = read(root)
+    y = torch.nn.functional.one_hot(dataset.y, 3).float()
+    y[::9, 0] = torch.nan
+    return replace(dataset, y=y, target_type="binary")

@@ -1,6 +1,6 @@
 """What is known of OGB's data sets (Hu et al., NeurIPS 2020, arXiv 2005.00687). Imports no torch, and no ``ogb``.
 
-The tests hold it to the master lists of ogb 1.3.6, ``ogb/nodeproppred/master.csv`` and ``ogb/graphproppred/master.csv``.
+The tests hold it to the master lists of ogb 1.3.6 (``master.csv`` in ``ogb/nodeproppred`` and ``ogb/graphproppred``).
 """
 
 from __future__ import annotations

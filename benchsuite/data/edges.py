@@ -25,8 +25,16 @@ def undirected(source: np.ndarray, target: np.ndarray, nodes: int) -> Tensor:
     """
     keep = source != target
     source, target = source[keep].astype(np.int64), target[keep].astype(np.int64)
-    keys = distinct(np.concatenate([target * nodes + source, source * nodes + target]))
-    return torch.from_numpy(np.stack([keys % nodes, keys // nodes]))
+    return torch.from_numpy(_ends(distinct(np.concatenate([target * nodes + source, source * nodes + target])), nodes))
+
+
+def _ends(keys: np.ndarray, nodes: int) -> np.ndarray:
+    """Return source and target of keys ``target * nodes + source``, ``[2, keys]``; no copy is made on the way."""
+    edges = np.empty((2, len(keys)), np.int64)
+    np.floor_divide(keys, nodes, out=edges[1])
+    np.multiply(edges[1], -nodes, out=edges[0])
+    edges[0] += keys
+    return edges
 
 
 def distinct(keys: np.ndarray) -> np.ndarray:
@@ -73,7 +81,7 @@ def ordered(source: np.ndarray, target: np.ndarray, nodes: int) -> tuple[Tensor,
     """
     keep = source != target
     keys = distinct(target[keep].astype(np.int64) * nodes + source[keep])
-    edges = np.stack([keys % nodes, keys // nodes])
+    edges = _ends(keys, nodes)
     back = edges[0] * nodes + edges[1]
     back.sort()
     return torch.from_numpy(edges), bool(np.array_equal(back, keys))

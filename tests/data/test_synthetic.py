@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+import subprocess
+import sys
 import time
+from pathlib import Path
+from textwrap import dedent
 
 import numpy as np
 import pytest
@@ -13,7 +17,7 @@ from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
 
 from benchsuite.data.report import homophily
-from benchsuite.data.synthetic import Recipe, generate, powerlaw_sbm, weights
+from benchsuite.data.synthetic import Line, Recipe, generate, powerlaw_sbm, powerlaw_sbm_large, weights
 from benchsuite.data.validate import problems
 from benchsuite.errors import UsageError
 
@@ -48,6 +52,10 @@ class TestStandard:
 
     def test_the_content_is_the_same_everywhere(self, dataset):
         assert dataset.content_hash().startswith("ee448620a3d0")
+
+    def test_a_larger_one_too(self, large):
+        """Work is done in pieces; this graph has several."""
+        assert large.content_hash().startswith("2274e6c67461")
 
     def test_features_have_unit_variance(self, dataset):
         assert dataset.graph.x.std().item() == pytest.approx(1, abs=0.05)
@@ -136,6 +144,54 @@ class TestTunable:
         begin = time.process_time()
         assert generate(LARGE).graph.num_edges == 1_000_000
         assert time.process_time() - begin < 3  # half a second on an idle core
+
+
+class TestLarge:
+    def test_is_of_arxivs_size(self):
+        dataset = powerlaw_sbm_large()
+        assert dataset.name == "powerlaw-sbm-large"
+        assert (dataset.graph.num_nodes, dataset.graph.num_edges) == (170_000, 2_380_000)
+        assert (dataset.graph.num_features, dataset.num_classes) == (128, 40)
+        assert [int(split.sum()) for split in dataset.splits().values()] == [90_000, 30_000, 50_000]
+        assert dataset.content_hash().startswith("cfe7374266a4")
+
+    @pytest.mark.slow
+    def test_ten_million_edges_in_seconds_and_bounded_memory(self):
+        """A process of its own: its peak is the graph's. The tensors themselves take 0.45 GB."""
+        if not Path("/proc/self/status").exists():
+            pytest.skip("the peak of memory is read from /proc")
+        # VmHWM and not ru_maxrss, which remembers the process that started this one.
+        code = """
+            import re, time
+            from pathlib import Path
+            from benchsuite.data.synthetic import Recipe, generate
+
+            def peak():
+                return int(re.search(r"VmHWM:\\s+(\\d+) kB", Path("/proc/self/status").read_text())[1])
+
+            before, begin = peak(), time.process_time()
+            graph = generate(Recipe(nodes=1_000_000, classes=40, mean_degree=20.0, features=32)).graph
+            print(graph.num_edges, time.process_time() - begin, (peak() - before) / 1e6)
+        """
+        ran = subprocess.run([sys.executable, "-c", dedent(code)], capture_output=True, text=True, check=True)
+        edges, seconds, gigabytes = map(float, ran.stdout.split())
+        assert edges == 20_000_000
+        assert seconds < 20  # seven on an idle core
+        assert 0.45 < gigabytes < 1.3
+
+
+class TestLine:
+    @settings(max_examples=100, deadline=None)
+    @given(
+        lengths=st.lists(st.one_of(st.floats(1e-6, 1e6), st.integers(1, 3).map(float)), min_size=1, max_size=40),
+        seed=st.integers(0, 1000),
+    )
+    def test_holds_a_point_where_a_binary_search_finds_it(self, lengths, seed):
+        bounds = np.concatenate([[0.0], np.cumsum(lengths)])
+        inside = np.random.RandomState(seed).random_sample(200) * bounds[-1]
+        points = np.concatenate([bounds, np.nextafter(bounds[1:], 0), np.nextafter(bounds[:-1], np.inf), inside])
+        wanted = np.minimum(np.searchsorted(bounds, points, side="right") - 1, len(lengths) - 1)
+        assert (Line(bounds).find(points) == wanted).all()
 
 
 class TestBadRecipes:

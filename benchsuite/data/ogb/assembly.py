@@ -102,5 +102,6 @@ def _classes(folder: Folder, targets: np.ndarray) -> np.ndarray:
         odd = np.flatnonzero(~((labels >= 0) & (labels < classes) & (labels == np.floor(labels))))
     if len(odd):
         said = f"has {labels[odd[0]]:g} as class of node {odd[0]}, and the classes are 0 to {classes - 1}"
-        raise folder.wrong(folder.path / "raw" / folder.facts.label, said)
+        label = folder.facts.label
+        raise folder.wrong(folder.arrays(label) if folder.binary else folder.table(f"raw/{label}"), said)
     return labels.astype(np.int64)

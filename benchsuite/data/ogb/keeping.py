@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import secrets
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from benchsuite.data.unions import cache_root
 from benchsuite.errors import MissingDataError, StoreError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     from torch import Tensor
@@ -46,26 +47,34 @@ def kept(name: str, code: str, files: Sequence[Path], make: Callable[[], Kept]) 
     if found is not None:
         return found
     import filelock
-    from safetensors import SafetensorError
 
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(6)}")
-    try:
+    with _writable(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-        with filelock.FileLock(path.with_name(f"{path.name}.lock")):
+        held = filelock.FileLock(path.with_name(f"{path.name}.lock")).acquire()
+    with held:
+        found = _read(path)
+        if found is None:
+            _write(path, make())
             found = _read(path)
-            if found is None:
-                _write(temporary, make())
-                temporary.replace(path)
-                found = _read(path)
-    except (OSError, SafetensorError) as error:
-        raise StoreError(
-            f"the cache folder {path.parent} cannot be written: {error}", "Name another one in BENCHSUITE_CACHE"
-        ) from error
-    finally:
-        temporary.unlink(missing_ok=True)
     if found is None:
         raise StoreError(f"{path} was written and cannot be read", "Is the disk full or failing?")
     return found
+
+
+@contextmanager
+def _writable(path: Path) -> Iterator[None]:
+    """Turn what writing raises in the block into a line that names the folder of ``path``.
+
+    Raises:
+        StoreError: the block raised an OSError, or safetensors could not write.
+    """
+    from safetensors import SafetensorError
+
+    try:
+        yield
+    except (OSError, SafetensorError) as error:
+        message = f"the cache folder {path.parent} cannot be written: {error}"
+        raise StoreError(message, "Name another one in BENCHSUITE_CACHE") from error
 
 
 def sha256(path: Path) -> str:
@@ -85,15 +94,23 @@ def sha256(path: Path) -> str:
 
 
 def _key(code: str, files: Sequence[Path]) -> str:
-    lines = [code, *(f"{path.name} {path.stat().st_size} {sha256(path)}" for path in files)]
+    # The hash of a file goes first: it says so where the file cannot be read.
+    lines = [code, *(f"{sha256(path)} {path.stat().st_size} {path.name}" for path in files)]
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16]
 
 
 def _write(path: Path, made: Kept) -> None:
     from safetensors.torch import save_file
 
-    # Written from where the tensors lie: no second copy in memory.
-    save_file(made.tensors, path, {**made.notes, "sha256": _digest(made.tensors)})
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(6)}")
+    with _writable(path):
+        try:
+            # Written from where the tensors lie: no second copy in memory.
+            save_file(made.tensors, temporary, {**made.notes, "sha256": _digest(made.tensors)})
+            temporary.replace(path)
+        finally:
+            with suppress(OSError):
+                temporary.unlink(missing_ok=True)
 
 
 def _read(path: Path) -> Kept | None:

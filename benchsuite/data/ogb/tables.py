@@ -90,7 +90,8 @@ def _parts(folder: Folder, path: Path, dtype: type, columns: int) -> Iterator[np
             if counted.commas != rows * (columns - 1):
                 raise ValueError("a row is too short")
     except pd.errors.EmptyDataError:
-        return
+        if not path.stat().st_size:  # Python's gzip takes nothing for a packed nothing
+            raise folder.wrong(path, "is empty") from None
     except (ValueError, OverflowError) as error:
         raise folder.wrong(path, _odd_line(path, dtype, columns) or f"cannot be read: {_cause(error)}") from error
     except _DAMAGE as error:

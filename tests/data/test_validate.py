@@ -86,6 +86,30 @@ def test_problems(changes, wanted):
     assert problems(path(**changes)) == wanted
 
 
+ANSWERS = torch.tensor([[0.0, float("nan")], [1, 1], [1, 0], [0, 0], [1, 1]])
+BONDS = torch.arange(8.0).reshape(4, 2)
+
+
+@pytest.mark.parametrize(
+    ("changes", "wanted"),
+    [
+        ({}, []),
+        ({"y": ANSWERS[:, :1]}, ["y has shape [5, 1], not [5, 2]"]),
+        ({"y": ANSWERS * 2}, ["y[1, 0] is 2, not 0, 1 or missing (5 such targets)"]),
+        ({"y": ANSWERS * 2, "target_type": "values"}, []),
+        ({"train": mask(0)}, ["target 1 has no label in training"]),
+        ({"edge_attr": BONDS[:3]}, ["edge_attr has shape [3, 2], not [4, any]"]),
+        ({"edge_attr": BONDS.long()}, ["edge_attr is int64, not float32"]),
+        ({"edge_attr": BONDS / 0}, ["edge_attr[0, 0] is nan (8 such values)"]),
+    ],
+)
+def test_problems_of_answers_and_of_edges_with_features(changes, wanted):
+    """As ogbn-proteins has them: questions in place of a class, and numbers on the edges."""
+    made = path(**({"y": ANSWERS, "target_type": "binary"} | {k: v for k, v in changes.items() if k != "edge_attr"}))
+    graph = Graph(made.graph.x, made.graph.edge_index, None, changes.get("edge_attr", BONDS))
+    assert problems(dataclasses.replace(made, graph=graph)) == wanted
+
+
 def test_a_valid_data_set_is_returned_as_it_is():
     dataset = path()
     assert validate(dataset) is dataset

@@ -20,7 +20,7 @@ from benchsuite.data.places import find
 if TYPE_CHECKING:
     from pathlib import Path
 
-#: Bytes that one array may have; the features have 1.1 thousand million as float64.
+#: Bytes that one array may have; as float64 the features have 1.1 thousand million.
 LIMIT = 2**32
 FILES = ("reddit_data.npz", "reddit_graph.npz")
 PLACES = ("Reddit/raw", "reddit/raw", "Reddit", "reddit", ".")

@@ -24,7 +24,7 @@ test: $(INSTALLED) ## set up and run the default test suite
 	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 test-slow: $(INSTALLED) ## the tests marked slow
-	$(BIN)/python -m pytest -m slow
+	$(BIN)/python -m pytest -m slow -n 2 --dist loadfile
 
 lint: $(INSTALLED) ## ruff, formatting included
 	$(BIN)/ruff check .

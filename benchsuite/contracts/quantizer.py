@@ -45,7 +45,8 @@ class QuantizationJob:
     model: Backbone
     """The trained FP32 model in eval mode: a copy that the method owns and may change."""
     graph: Graph
-    """The calibration view: all nodes in a transductive task, all but the test nodes in an inductive one."""
+    """The calibration view: all nodes in a transductive task, all but the test nodes in an inductive one, the training
+    graphs as a disjoint union in a task on whole graphs."""
     initial_model: Callable[[], Backbone]
     """Returns an untrained model with the weights that this seed's FP32 training started from."""
     train: Callable[[Backbone], Backbone]
@@ -60,7 +61,10 @@ class QuantizedModel(Protocol):
     """What a quantizer returns."""
 
     def predict(self, graph: Graph) -> Tensor:
-        """Return logits ``[nodes, classes]`` float32 for any graph with the model's feature width."""
+        """Return the outputs for any graph with the model's features, ``[nodes, outputs]`` float32.
+
+        A model of whole graphs has a row for each graph of the union instead.
+        """
         ...
 
     def state(self) -> Mapping[str, Tensor]:

@@ -12,17 +12,37 @@ from benchsuite.data.cards import DATASETS
 from benchsuite.errors import ProtocolError, UsageError
 from benchsuite.models.backbones import build_backbone
 from benchsuite.tasks.builtin import benchsuite_datasets, benchsuite_tasks
-from benchsuite.tasks.cards import BUNDLED, PLANETOID, QUICK, TASKS
+from benchsuite.tasks.cards import BUNDLED, PLANETOID, QUICK, SHCHUR, TASKS
 from benchsuite.tasks.config import read_config
-from benchsuite.tasks.recipes import RECIPES, Recipe, recipe
+from benchsuite.tasks.graphs.cards import TASKS as GRAPH_TASKS
+from benchsuite.tasks.recipes import LARGE, RECIPES, Recipe, recipe
 
 HEAVY = ("torch", "numpy", "scipy", "pandas", "sklearn", "torch_geometric", "safetensors", "matplotlib")
 
 
-def test_every_data_set_meets_every_backbone():
-    names = {f"{name}-{backbone}" for name in {**BUNDLED, **PLANETOID} for backbone in RECIPES}
-    assert {task.name for task in TASKS} == names
-    assert len(TASKS) == 20
+def test_every_small_data_set_meets_every_backbone():
+    small = {f"{name}-{backbone}" for name in {**BUNDLED, **PLANETOID, **SHCHUR} for backbone in RECIPES}
+    inductive = {f"{name}-inductive-{backbone}" for name in PLANETOID for backbone in RECIPES}
+    large = {f"{name}-{backbone}" for backbone, name in LARGE}
+    assert {task.name for task in TASKS} == small | inductive | large
+
+
+def test_every_task_s_data_set_has_a_card():
+    known = {dataset.name for dataset in DATASETS}
+    assert {task.dataset for task in (*TASKS, *GRAPH_TASKS)} <= known
+
+
+def test_records_that_are_published_stay_those_of_their_tasks():
+    """What came to recipes later must not be in the config of a task that does not use it."""
+    [cora] = [task for task in TASKS if task.name == "cora-gcn"]
+    assert cora.config == {
+        "backbone": "gcn",
+        "options": {"hidden": 16, "layers": 2, "dropout": 0.5},
+        "lr": 0.01,
+        "weight_decay": [5e-4, 0.0],
+        "epochs": 200,
+        "setting": "transductive",
+    }
 
 
 def test_suites():
@@ -53,10 +73,16 @@ def test_offering_them_imports_nothing_heavy():
 @pytest.mark.parametrize("task", TASKS, ids=lambda task: task.name)
 def test_a_config_survives_json_and_builds_its_backbone(task):
     read = read_config(task.name, json.loads(task.model_dump_json())["config"], Recipe)
-    assert read == recipe(read.backbone, task.dataset)
+    assert read == recipe(read.backbone, task.dataset).model_copy(update={"setting": read.setting})
     assert task.name.endswith(f"-{read.backbone}")
+    assert task.name.endswith(f"-inductive-{read.backbone}") <= (read.setting == "inductive")
+    assert [metric.name for metric in task.metrics] == [read.metric or "accuracy"]
     model = build_backbone(read.backbone, 5, 3, seed=0, **read.options)
-    assert len(model.layers) == read.options["layers"] == 2
+    assert (
+        len(model.layers)
+        == read.options["layers"]
+        == (len(read.sampling.fan_out) if read.sampling else len(model.layers))
+    )
 
 
 def test_published_recipes():

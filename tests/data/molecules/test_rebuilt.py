@@ -102,7 +102,9 @@ def test_bad_tables(write_tiny, rdkit, text, said):
     assert "tiny.csv.gz" in str(caught.value)
 
 
-@pytest.mark.parametrize("payload", [b"", b"no gzip at all", gzip.compress(table().encode())[:40]])
+@pytest.mark.parametrize(
+    "payload", [b"", b"no gzip at all", gzip.compress(table().encode())[:40]], ids=["empty", "foreign", "cut"]
+)
 def test_a_damaged_file(write_tiny, rdkit, payload):
     root = write_tiny("")
     (root / TINY.file).write_bytes(payload)

@@ -12,7 +12,6 @@ from benchsuite.contracts.graph import Graph
 from benchsuite.data.edges import mask, undirected
 from benchsuite.data.ogb.keeping import Kept
 from benchsuite.data.ogb.raw import read_raw
-from benchsuite.data.unions import ordered
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -33,7 +32,7 @@ def assemble(folder: Folder) -> Kept:
         MissingDataError: a file is absent, damaged or another data set's; or they do not fit together.
     """
     facts = folder.facts
-    log.info("%s: the raw files in %s are parsed, once", facts.name, folder.path)
+    log.info("%s: its raw files are parsed, once", facts.name)
     raw = read_raw(folder)
     if facts.target_type == "classes":
         y = torch.from_numpy(_classes(folder, raw.targets))
@@ -66,14 +65,29 @@ def _graph(raw: Raw) -> Graph:
     if attributes is None:
         x = torch.empty(nodes, 0) if raw.x is None else torch.from_numpy(raw.x)
         return Graph(x, undirected(edges[:, 0], edges[:, 1], nodes), batch)
+    edge_index, rows = _both_ways(edges, nodes)
+    attr = torch.from_numpy(attributes[rows])
+    x = incoming_mean(edge_index, attr, nodes) if raw.x is None else torch.from_numpy(raw.x)
+    return Graph(x, edge_index, batch, attr)
+
+
+def _both_ways(edges: np.ndarray, nodes: int) -> tuple[Tensor, np.ndarray]:
+    """Return every edge in both directions once, by target then source, without self loops; and its row in the file.
+
+    Args:
+        edges: ``[edges, 2]`` int64, from and to.
+        nodes: number of nodes.
+    """
+    source, target = edges.T
     # The file's own direction goes first: where it has both, each keeps the features that it has there.
-    both = torch.from_numpy(np.concatenate([edges.T, edges.T[::-1]], 1))
-    attr = torch.from_numpy(np.concatenate([attributes, attributes]))
-    placeholder = torch.empty(nodes, 0) if raw.x is None else torch.from_numpy(raw.x)
-    graph = ordered(placeholder, torch.tensor([nodes]), torch.tensor([both.shape[1]]), both, attr)
-    assert graph.edge_attr is not None
-    x = incoming_mean(graph.edge_index, graph.edge_attr, nodes) if raw.x is None else graph.x
-    return Graph(x, graph.edge_index, batch, graph.edge_attr)
+    keys, order = torch.sort(
+        torch.from_numpy(np.concatenate([target * nodes + source, source * nodes + target])), stable=True
+    )
+    keep = torch.ones(len(keys), dtype=torch.bool)
+    keep[1:] = keys[1:] != keys[:-1]
+    keep &= keys % (nodes + 1) != 0  # a self loop's key is node * (nodes + 1)
+    keys, order = keys[keep], order[keep]
+    return torch.stack([keys % nodes, keys // nodes]), order.remainder_(max(1, len(edges))).numpy()
 
 
 def incoming_mean(edge_index: Tensor, edge_attr: Tensor, nodes: int) -> Tensor:

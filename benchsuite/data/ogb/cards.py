@@ -20,6 +20,7 @@ def _card(facts: Facts) -> DatasetCard:
         files=below[0],
         layouts=tuple(below[1:]),
         folder=facts.folder,
+        notes="benchsuite.data.ogb.official:report",
         downloads=(Download(url=facts.url),),
     )
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from benchsuite.data.ogb.facts import FACTS
 from benchsuite.data.ogb.folder import find
 from benchsuite.data.ogb.keeping import sha256
 from benchsuite.data.ogb.readers import parsed
@@ -51,6 +52,11 @@ def official(folder: Folder) -> dict[str, bool | None]:
     known = SHA256.get(folder.facts.name, {})
     names = {path.relative_to(folder.path).as_posix(): path for path in folder.files()}
     return {name: known[name] == sha256(path) if name in known else None for name, path in names.items()}
+
+
+def report(name: str, root: Path | None) -> list[tuple[str, str]]:
+    """Return the lines of :func:`notes` for the data set called ``name``."""
+    return notes(FACTS[name], root)
 
 
 def notes(facts: Facts, root: Path | None) -> list[tuple[str, str]]:

@@ -162,9 +162,9 @@ def check(ctx: click.Context, name: str, host: HostOptions) -> None:
 
 
 def _check(card: DatasetCard) -> list[str]:
-    from benchsuite.data import GraphDataset, NodeDataset, load, presence
+    from benchsuite.data import GraphDataset, NodeDataset, load
     from benchsuite.data.remarks import remarks
-    from benchsuite.data.report import corpus_problems, describe, describe_corpus, files
+    from benchsuite.data.report import corpus_problems, describe, describe_corpus
     from benchsuite.data.validate import problems
 
     root = data_root()
@@ -178,9 +178,17 @@ def _check(card: DatasetCard) -> list[str]:
         figures = [] if found else describe_corpus(dataset)
     if found:
         return found
-    there = presence.find(card, root)
-    where = files(card.name, root) or (str(there.place) if there else None)
-    for heading, text in [*([("files", where)] if where else []), *figures, ("licence", card.licence)]:
+    for heading, text in [*_notes(card, root), *figures, ("licence", card.licence)]:
         click.echo(f"{heading:<10} {printable(text)}")
     click.echo(f"{card.name} is valid")
     return []
+
+
+def _notes(card: DatasetCard, root: Path | None) -> list[tuple[str, str]]:
+    from benchsuite.data import presence, resolve
+
+    if card.notes is not None:
+        lines: list[tuple[str, str]] = resolve(card, card.notes)(card.name, root)
+        return lines
+    there = presence.find(card, root)
+    return [("files", str(there.place))] if there else []

@@ -302,6 +302,9 @@ class DatasetCard(Frozen):
     """True where it needs no file of the user's: generated, or shipped inside a dependency."""
     fetch: Target | None = None
     """``"module:function"``, called as ``function(root)``: downloads the files into the folder."""
+    notes: Target | None = None
+    """``"module:function"``, called as ``function(name, root)``: returns ``(heading, text)`` lines for ``data check``,
+    on where the files lie, whether they are the originals, and what was left out."""
     files: tuple[str, ...] = ()
     """Relative paths of the files that mark its presence in the flat layout; each may be a pattern (``*.txt*``)."""
     layouts: tuple[tuple[str, ...], ...] = ()

@@ -62,15 +62,15 @@ def load(card: DatasetCard, root: Path | None) -> NodeDataset | GraphDataset | C
     return dataset
 
 
-def resolve(card: DatasetCard, target: str) -> Callable[[Path | None], Any]:
-    """Import ``target`` (``"module:function"``), one of the two that ``card`` names.
+def resolve(card: DatasetCard, target: str) -> Callable[..., Any]:
+    """Import ``target`` (``"module:function"``), one of those that ``card`` names.
 
     Raises:
         PluginError: it cannot be imported.
     """
     module, _, name = target.partition(":")
     try:
-        function: Callable[[Path | None], Any] = getattr(importlib.import_module(module), name)
+        function: Callable[..., Any] = getattr(importlib.import_module(module), name)
     except (ImportError, AttributeError) as error:
         message = f"data set {card.name!r}: its target {target} cannot be imported ({error})"
         raise PluginError(message, "Mend the plugin that offers it, or leave it out with -p no:NAME") from error

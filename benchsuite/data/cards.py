@@ -22,6 +22,7 @@ def _planetoid(name: str, spelled: str, summary: str) -> DatasetCard:
         licence="MIT (the files of kimiyoung/planetoid); the texts behind the features are not included",
         source="Yang, Cohen, Salakhutdinov, ICML 2016, arXiv 1603.08861; https://github.com/kimiyoung/planetoid",
         fetch=f"benchsuite.data.fetch:{name}",
+        notes="benchsuite.data.report:planetoid",
         files=tuple(f"planetoid/ind.{name}.{part}" for part in PLANETOID_PARTS),
         layouts=(tuple(f"{folder}/ind.{name}.{part}" for part in PLANETOID_PARTS),),
         folder=folder,

@@ -11,7 +11,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, NamedTuple
 
 from benchsuite.archives import written_whole
-from benchsuite.data import NodeDataset, load
+from benchsuite.data import GraphDataset, NodeDataset, load
 from benchsuite.data.download import require_room
 from benchsuite.data.presence import marks
 from benchsuite.errors import MissingDataError, UsageError
@@ -127,7 +127,7 @@ def _require_sound(card: DatasetCard, root: Path, path: Path) -> None:
 
     try:
         dataset = load(card, root)
-        if isinstance(dataset, NodeDataset):
+        if isinstance(dataset, NodeDataset | GraphDataset):
             validate(dataset)
     except MissingDataError as error:
         said = error.message.replace(f"{root}/", "").replace(str(root), "it")

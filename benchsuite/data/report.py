@@ -130,15 +130,14 @@ def homophily(dataset: NodeDataset) -> float:
     return float(same.float().mean()) if len(same) else 0.0
 
 
-def files(name: str, root: Path | None) -> str | None:
-    """Return where a Planetoid data set's files lie and whether they are the originals; None for other data sets.
+def planetoid(name: str, root: Path | None) -> list[tuple[str, str]]:
+    """Return where a Planetoid data set's files lie, and whether they are the originals.
 
     Raises:
         MissingDataError: they are not there.
     """
-    facts = FACTS.get(name)
-    if facts is None:
-        return None
+    facts = FACTS[name]
     folder = find(facts, root)
     foreign = [file for file in file_names(facts) if sha256(folder / file) != SHA256[file]]
-    return f"{folder} ({'not the originals: ' + ', '.join(foreign) if foreign else 'the originals, by sha256'})"
+    verdict = "not the originals: " + ", ".join(foreign) if foreign else "the originals, by sha256"
+    return [("files", f"{folder} ({verdict})")]

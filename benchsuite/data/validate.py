@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from benchsuite.contracts.dataset import GraphDataset
 
-    Wanted = TypeVar("Wanted", NodeDataset, GraphDataset)
+    Wanted = TypeVar("Wanted", bound="NodeDataset | GraphDataset")
 
 
 def validate(dataset: Wanted) -> Wanted:

@@ -15,6 +15,7 @@ def _card(facts: Facts) -> DatasetCard:
         licence="MIT (MoleculeNet as released with DeepChem); the measurements are public",
         source="Wu et al., Chemical Science 2018, arXiv 1703.00564; features and split after OGB, arXiv 2005.00687",
         files=(facts.file,),
+        notes="benchsuite.data.molecules.moleculenet:report",
     )
 
 

@@ -100,6 +100,11 @@ def rebuild(facts: Facts, root: Path | None) -> GraphDataset:
     )
 
 
+def report(name: str, root: Path | None) -> list[tuple[str, str]]:
+    """Return the lines of :func:`notes` for the data set called ``name``."""
+    return notes(FACTS[name], root)
+
+
 def notes(facts: Facts, root: Path | None) -> list[tuple[str, str]]:
     """Return ``(heading, text)`` lines on how far the data set is OGB's, for its report. Raises as :func:`rebuild`."""
     rows = _tensors(facts, root)["rows"].tolist()

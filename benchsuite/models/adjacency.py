@@ -48,7 +48,7 @@ class Adjacency:
     @cached_property
     def transposition(self) -> tuple[Tensor, Tensor, Tensor]:
         """``(rowptr, col, order)`` of the transposed matrix; ``value[order]`` are its values."""
-        order = torch.argsort(self.col * self.num_nodes + self.row)
+        order = torch.argsort(self.col, stable=True)  # entries of one source stay in the order of their targets
         counts = torch.bincount(self.col, minlength=self.num_nodes)
         return _pointers(counts), self.row[order], order
 
@@ -77,8 +77,8 @@ class Adjacency:
         shape = (self.num_nodes, *scores.shape[1:])
         index = self.row.view(-1, *[1] * (scores.dim() - 1)).expand_as(scores)
         top = scores.detach().new_full(shape, -torch.inf).scatter_reduce(0, index, scores.detach(), "amax")
-        weights = (scores - top[self.row]).exp()
-        return weights / self.reduce(weights)[self.row]
+        weights = (scores - top.index_select(0, self.row)).exp()
+        return weights / self.reduce(weights).index_select(0, self.row)
 
 
 class _SparseProduct(torch.autograd.Function):
@@ -123,15 +123,14 @@ def adjacency(graph: Graph, normalisation: Normalisation) -> Adjacency:
 
 def _build(graph: Graph, normalisation: Normalisation) -> Adjacency:
     n = graph.num_nodes
-    col, row = graph.edge_index
-    keep = row != col
-    col, row = col[keep], row[keep]
-    if normalisation not in _BARE:
-        loops = torch.arange(n, device=row.device)
-        col, row = torch.cat([col, loops]), torch.cat([row, loops])
-    order = torch.argsort(row * max(n, 1) + col)
-    col, row = col[order], row[order]
+    row, col = _entries(graph)
     counts = torch.bincount(row, minlength=n)
+    if normalisation not in _BARE:
+        # Each row has one entry more, its own: behind the entries with a lower column, before the others.
+        places = torch.arange(len(row), device=row.device) + row + (col > row)
+        counts = counts + 1
+        row = torch.arange(n, device=row.device).repeat_interleave(counts)
+        col = row.clone().index_copy_(0, places, col)
     value = torch.ones(len(col), device=col.device)
     if normalisation == "gcn":
         scale = counts.float().rsqrt()
@@ -139,3 +138,16 @@ def _build(graph: Graph, normalisation: Normalisation) -> Adjacency:
     elif normalisation == "mean":
         value = counts.float().reciprocal()[row]
     return Adjacency(graph, _pointers(counts), row, col, value)
+
+
+def _entries(graph: Graph) -> tuple[Tensor, Tensor]:
+    """Return targets and sources of the edges, ascending, without self loops; as they are where they are so already."""
+    col, row = graph.edge_index
+    keep = row != col
+    if not bool(keep.all()):
+        col, row = col[keep], row[keep]
+    keys = row * max(graph.num_nodes, 1) + col
+    if not bool((keys[1:] > keys[:-1]).all()):
+        order = torch.argsort(keys)
+        col, row = col[order], row[order]
+    return row, col

@@ -87,6 +87,32 @@ def test_self_loops_in_the_data_are_not_counted_twice():
     assert torch.equal(as_dense(adj), torch.ones(2, 2).double())
 
 
+@pytest.mark.parametrize("normalisation", [*NORMALISATIONS, "edges"])
+@settings(max_examples=40, deadline=None)
+@given(graph=graphs(), data=st.data())
+def test_edges_in_another_order_and_with_self_loops_give_the_same_matrix(normalisation, graph, data):
+    looped = data.draw(st.sets(st.integers(0, graph.num_nodes - 1)))
+    loops = torch.tensor(sorted(looped), dtype=torch.long).expand(2, -1)
+    edges = torch.cat([graph.edge_index, loops], 1)
+    order = data.draw(st.permutations(range(edges.shape[1])))
+    shuffled = adjacency(Graph(graph.x, edges[:, torch.tensor(order, dtype=torch.long)]), normalisation)
+    plain = adjacency(graph, normalisation)
+    for name in ("rowptr", "row", "col", "value"):
+        assert torch.equal(getattr(shuffled, name), getattr(plain, name)), name
+
+
+@pytest.mark.parametrize("normalisation", [*NORMALISATIONS, "edges"])
+@settings(max_examples=25, deadline=None)
+@given(graph=graphs())
+def test_the_transposition_lists_the_entries_by_source_then_target(normalisation, graph):
+    adj = adjacency(graph, normalisation)
+    rowptr, targets, order = adj.transposition
+    entries = sorted((int(source), int(target)) for target, source in zip(adj.row, adj.col, strict=True))
+    assert [(int(adj.col[i]), int(adj.row[i])) for i in order] == entries
+    assert targets.tolist() == [target for _, target in entries]
+    assert rowptr.diff().tolist() == adj.col.bincount(minlength=graph.num_nodes).tolist()
+
+
 def test_an_adjacency_is_built_once_per_graph_object(graph):
     assert adjacency(graph, "gcn") is adjacency(graph, "gcn")
     assert adjacency(graph, "gcn") is not adjacency(graph, "mean")

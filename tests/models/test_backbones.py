@@ -7,6 +7,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
 
 from benchsuite.contracts.graph import Graph
 from benchsuite.errors import UsageError
@@ -149,3 +151,30 @@ def test_batch_norm_starts_as_the_identity():
 def test_an_unknown_backbone_is_refused_with_the_near_name():
     with pytest.raises(UsageError, match=r"'gnc'.*'gcn'"):
         build_backbone("gnc", 12, 3, seed=0)
+
+
+class Largest(TorchDispatchMode):
+    """Notes how many elements the largest tensor has that any operation returns, gradients included."""
+
+    elements = 0
+
+    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+        out = function(*args, **(kwargs or {}))
+        self.elements = max(self.elements, *(each.numel() for each in tree_leaves(out) if hasattr(each, "numel")), 0)
+        return out
+
+
+@pytest.mark.parametrize("name", ["gcn", "sage", "gin"])
+def test_a_step_makes_no_tensor_of_the_size_of_all_messages(name):
+    graph = toy_graph(60, features=12, degree=40.0)
+    hidden, entries = 32, graph.num_edges
+    assert entries > 10 * graph.num_nodes
+    model = build_backbone(name, 12, 3, seed=0, hidden=hidden, layers=3, norm_between=True).train()
+    graph.cache.clear()
+    with Largest() as seen:
+        model(graph).square().sum().backward()
+    assert seen.elements >= graph.num_nodes * hidden  # it sees what passes
+    assert seen.elements < entries * 3  # not even messages as narrow as the last layer's
+    with Largest() as seen:  # and it would see messages
+        graph.x[graph.edge_index[0]].sum()
+    assert seen.elements == entries * 12

@@ -42,7 +42,8 @@ class GATLayer(nn.Module):
         """Map ``[nodes, in]`` to ``[nodes, heads, features]``, without bias."""
         combined = self.combination(x, adjacency).view(-1, self.heads, self.features)
         source, target = self.source(combined, adjacency), self.target(combined, adjacency)
-        scores = functional.leaky_relu(source[adjacency.col] + target[adjacency.row], self.slope)
+        ends = source.index_select(0, adjacency.col) + target.index_select(0, adjacency.row)
+        scores = functional.leaky_relu(ends, self.slope)
         alpha = functional.dropout(adjacency.softmax(scores), self.dropout, self.training)
         out: Tensor = self.aggregation(adjacency, alpha, combined)
         return out

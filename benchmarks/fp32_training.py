@@ -1,0 +1,524 @@
+"""What training an FP32 model costs, beside PyTorch Geometric's own examples.
+
+One epoch is one step (or one pass over the batches) and one forward that validates. Ours is ``train``, the rivals are
+the loops of PyG's ``examples/gcn.py`` and ``gat.py``, of OGB's ``examples/nodeproppred/arxiv`` and of PyG's
+``benchmark/kernel``, on the same data with the same widths: ``pyg`` hands its layers an ``edge_index``, so that they
+gather and scatter messages; ``pyg-csr`` a sparse tensor. Every side is a process of its own with one thread; they take
+turns, only one works at a time, and what counts is the ratio of neighbours' CPU time, which other work on the machine
+disturbs least (on an idle one it is the wall time, that stands beside it)::
+
+    python benchmarks/fp32_training.py                    # all cases; BENCHSUITE_DATA says where Cora and PROTEINS lie
+    python benchmarks/fp32_training.py --case cora-gcn    # one of them
+    python benchmarks/fp32_training.py --check            # exit code 1 where a goal is missed
+
+Sides with ``+keep`` tell glibc's allocator not to hand large blocks back to the kernel after every operation.
+Memory is the peak of the resident set above what it was with everything imported and the data loaded. Beside it stands
+the largest tensor that any operation made, and what all messages of the widest layer would take (entries x features).
+"""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import os
+import resource
+import statistics
+import sys
+import tempfile
+import time
+import warnings
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import click
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from multiprocessing.connection import Connection
+
+    import torch
+    from torch import Tensor
+
+    #: Trains for so many epochs.
+    Train = Callable[[int], object]
+    #: Runs one forward without gradients.
+    Forward = Callable[[], object]
+    Data = dict[str, Tensor]
+
+GOAL = 1.0
+"""An epoch of ours takes at most that many of the rival's."""
+KEEP = "+keep"
+MIB = 2**20
+
+
+@dataclass(frozen=True)
+class Case:
+    """What is trained on what."""
+
+    data: str
+    backbone: str
+    options: dict[str, Any]
+    lr: float = 0.01
+    weight_decay: tuple[float, ...] = (5e-4,)
+    rounds: int = 15
+    epochs: int = 10
+    """In a turn."""
+    sides: tuple[str, ...] = ("ours", "pyg", "pyg-csr", "ours+keep", "pyg+keep", "pyg-csr+keep")
+
+
+_PLANETOID: dict[str, Any] = {"hidden": 16, "layers": 2, "dropout": 0.5}
+_ARXIV: dict[str, Any] = {"hidden": 256, "layers": 3, "dropout": 0.5, "norm_between": True}
+_NO_CSR = ("ours", "pyg", "ours+keep", "pyg+keep")
+CASES: dict[str, Case] = {
+    "cora-gcn": Case("cora", "gcn", _PLANETOID, weight_decay=(5e-4, 0.0)),
+    "cora-sage": Case("cora", "sage", _PLANETOID),
+    "cora-gin": Case("cora", "gin", _PLANETOID, lr=0.005),
+    "cora-gat": Case("cora", "gat", {"hidden": 8, "layers": 2, "heads": 8, "dropout": 0.6}, lr=0.005, sides=_NO_CSR),
+    "arxiv-gcn": Case("arxiv", "gcn", _ARXIV, weight_decay=(0.0,), rounds=3, epochs=1),
+    "arxiv-sage": Case("arxiv", "sage", _ARXIV, weight_decay=(0.0,), rounds=3, epochs=1),
+    "proteins-gin": Case(
+        "proteins",
+        "gin",
+        {"hidden": 64, "layers": 3, "dropout": 0.5},
+        weight_decay=(0.0,),
+        rounds=9,
+        epochs=1,
+        sides=_NO_CSR,
+    ),
+}
+ON_GRAPHS = frozenset({"proteins"})
+
+
+class Sizes(NamedTuple):
+    """Of a graph."""
+
+    nodes: int
+    features: int
+    edges: int
+
+
+def data_of(name: str, folder: Path) -> tuple[Path, Sizes]:
+    """Return the file with the data of a case, made where it is not there, and its sizes.
+
+    It is made in a process of its own: a process begins with the peak memory of the one that started it.
+    """
+    file = folder / f"{name}.pt"
+    if not file.exists():
+        maker = multiprocessing.get_context("spawn").Process(target=write_data, args=(name, file))
+        maker.start()
+        maker.join()
+        if maker.exitcode:
+            raise SystemExit(f"the data of {name!r} could not be made")
+    return file, Sizes(*json.loads(file.with_suffix(".json").read_text()))
+
+
+def node_data(name: str, root: Path | None) -> Data:
+    """Return Cora, or a generated graph of the sizes of Cora or of ogbn-arxiv."""
+    from benchsuite.data.planetoid import cora
+    from benchsuite.data.synthetic import Recipe, generate
+
+    if name == "arxiv":
+        nodes = 169_343
+        made = generate(Recipe(nodes, 40, 2 * 1_157_799 / nodes, features=128, per_class=2000, validation=30_000))
+    elif root is not None:
+        made = cora(root)
+    else:
+        made = generate(Recipe(2708, 7, 2 * 5278 / 2708, features=1433, per_class=20, validation=500))
+        made.graph.x[made.graph.x < 2.2] = 0.0  # as few as in a bag of words
+    return {"x": made.graph.x, "edge_index": made.graph.edge_index, "y": made.y, **made.splits()}
+
+
+def graph_data(root: Path | None) -> Data:
+    """Return PROTEINS with one-hot features and its first fold; without files 1,113 generated graphs of its sizes."""
+    import torch
+
+    from benchsuite.data.synthetic import Recipe, generate
+    from benchsuite.data.tu.folds import stratified_folds
+    from benchsuite.data.tu.readers import proteins
+    from benchsuite.models.sites import one_hot
+
+    if root is not None:
+        found = proteins(root)
+        batch = found.graph.batch
+        assert batch is not None
+        x, edges = one_hot(found.graph.x, found.node_categories), found.graph.edge_index
+        y, fold = found.y, found.folds[0]
+    else:
+        size, number = 39, 1113
+        one = generate(Recipe(size, 3, 3.7, features=3, per_class=2, validation=3))
+        edges = torch.cat([one.graph.edge_index + size * i for i in range(number)], 1)
+        batch, x = torch.arange(number).repeat_interleave(size), one.graph.x.repeat(number, 1)
+        y = torch.arange(number) % 2
+        fold = stratified_folds(y.numpy())[0]
+    places = {part: mask.nonzero().flatten() for part, mask in fold._asdict().items()}
+    return {"x": x, "edge_index": edges, "batch": batch, "y": y, **places}
+
+
+def write_data(name: str, file: Path) -> None:
+    """Make the data of a case and leave it in a file, its sizes beside it."""
+    import torch
+
+    root = os.environ.get("BENCHSUITE_DATA")
+    place = Path(root) if root else None
+    data = graph_data(place) if name in ON_GRAPHS else node_data(name, place)
+    torch.save(data, file)
+    sizes = Sizes(*data["x"].shape, data["edge_index"].shape[1])
+    file.with_suffix(".json").write_text(json.dumps(sizes))
+
+
+def our_nodes(case: Case, data: Data) -> tuple[Train, Forward]:
+    """Return ``train`` and the model's forward."""
+    import torch
+
+    from benchsuite.contracts.graph import Graph
+    from benchsuite.models.backbones import build_backbone
+    from benchsuite.tasks.recipes import Recipe
+    from benchsuite.tasks.training import Labels, train
+
+    graph = Graph(data["x"], data["edge_index"])
+    labels = Labels(data["y"].where(~data["test"], -1), data["train"], data["val"])
+    model = build_backbone(case.backbone, graph.num_features, int(data["y"].max()) + 1, 0, **case.options)
+
+    def epochs(number: int) -> object:
+        recipe = Recipe(backbone=case.backbone, lr=case.lr, weight_decay=case.weight_decay, epochs=number)
+        return train(model, graph, labels, recipe, seed=0)
+
+    return epochs, lambda: torch.no_grad()(model)(graph)
+
+
+def our_graphs(case: Case, data: Data) -> tuple[Train, Forward]:
+    """Return ``train_graphs`` and the model's forward over the training graphs."""
+    import torch
+
+    from benchsuite.contracts.graph import Graph
+    from benchsuite.models.backbones.pooled import Shape, build_pooled
+    from benchsuite.models.batches import GraphPool
+    from benchsuite.tasks.graphs.training import train_graphs
+    from benchsuite.tasks.graphs.view import Targets
+    from benchsuite.tasks.recipes import TU_GIN
+
+    pool = GraphPool(Graph(data["x"], data["edge_index"], data["batch"]))
+    targets = Targets(data["y"], data["train"], data["val"], data["test"])
+    shape = Shape(data["x"].shape[1], int(data["y"].max()) + 1)
+    model = build_pooled(case.backbone, shape, 0, **case.options)
+    union = pool.take(targets.train)
+
+    def epochs(number: int) -> object:
+        return train_graphs(model, pool, targets, "classes", TU_GIN.model_copy(update={"epochs": number}), seed=0)
+
+    return epochs, lambda: torch.no_grad()(model)(union)
+
+
+def pyg_convolution(case: Case, fan_in: int, fan_out: int, last: bool) -> torch.nn.Module:
+    """Return the layer of ``torch_geometric.nn`` that the example has."""
+    from torch_geometric import nn as pyg
+
+    if case.backbone == "gcn":
+        return pyg.GCNConv(fan_in, fan_out, cached=True)
+    if case.backbone == "sage":
+        return pyg.SAGEConv(fan_in, fan_out)
+    if case.backbone == "gat":
+        heads, slots = (1, fan_out) if last else (case.options["heads"], fan_out // case.options["heads"])
+        return pyg.GATConv(fan_in, slots, heads, concat=not last, dropout=case.options["dropout"])
+    from torch.nn import BatchNorm1d, Linear, ReLU, Sequential
+
+    norm = [BatchNorm1d(fan_out)] if case.data in ON_GRAPHS else []
+    return pyg.GINConv(Sequential(Linear(fan_in, fan_out), *norm, ReLU(), Linear(fan_out, fan_out)))
+
+
+def pyg_model(case: Case, data: Data) -> torch.nn.Module:
+    """Return the example's network: Planetoid's drop each layer's input, OGB's have batch normalisation between."""
+    import torch
+    from torch.nn import functional
+    from torch_geometric.nn import global_mean_pool
+
+    class Example(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            hidden, layers = case.options["hidden"] * case.options.get("heads", 1), case.options["layers"]
+            classes, pooled = int(data["y"].max()) + 1, case.data in ON_GRAPHS
+            widths = [data["x"].shape[1], *[hidden] * (layers - 1), hidden if pooled else classes]
+            self.convs = torch.nn.ModuleList(
+                pyg_convolution(case, widths[i], widths[i + 1], i + 1 == layers) for i in range(layers)
+            )
+            between = case.options.get("norm_between", False)
+            self.norms = torch.nn.ModuleList(torch.nn.BatchNorm1d(hidden) for _ in range(between * (layers - 1)))
+            self.head = torch.nn.ModuleList([torch.nn.Linear(hidden, width) for width in (hidden, classes)])
+            self.activation = functional.elu if case.backbone == "gat" else functional.relu
+
+        def drop(self, x: Tensor) -> Tensor:
+            return functional.dropout(x, case.options["dropout"], self.training)
+
+        def forward(self, x: Tensor, edges: Tensor, batch: Tensor | None = None) -> Tensor:
+            for i, conv in enumerate(self.convs):
+                if batch is None and (i or not self.norms):
+                    x = self.drop(x)
+                x = conv(x, edges)
+                if self.norms and i + 1 < len(self.convs):
+                    x = self.norms[i](x)
+                if batch is not None or i + 1 < len(self.convs):
+                    x = self.activation(x)
+            if batch is None:
+                return x
+            return self.head[1](self.drop(functional.relu(self.head[0](global_mean_pool(x, batch)))))
+
+    model = Example()
+    if case.data not in ON_GRAPHS:
+        del model.head
+    return model
+
+
+def pyg_nodes(case: Case, data: Data, sparse: bool) -> tuple[Train, Forward]:
+    """Return the example's main loop and its forward."""
+    import torch
+    from torch.nn import functional
+    from torch_geometric.data import Data as PyGData
+    from torch_geometric.transforms import ToSparseTensor
+
+    edges: Any = data["edge_index"]
+    if sparse:
+        graph = PyGData(x=data["x"], edge_index=edges)
+        edges = ToSparseTensor(layout=torch.sparse_csr)(graph).adj_t
+    model, x, y = pyg_model(case, data), data["x"], data["y"]
+    masks = [data["train"], data["val"], data["test"]]
+
+    def epochs(number: int) -> None:
+        decays = (*case.weight_decay, case.weight_decay[-1], case.weight_decay[-1])
+        groups = [{"params": conv.parameters(), "weight_decay": decays[i]} for i, conv in enumerate(model.convs)]
+        adam = torch.optim.Adam([*groups, {"params": model.norms.parameters()}], lr=case.lr)
+        for _ in range(number):
+            model.train()
+            adam.zero_grad()
+            loss = functional.cross_entropy(model(x, edges)[masks[0]], y[masks[0]])
+            loss.backward()
+            adam.step()
+            float(loss)
+            model.eval()
+            with torch.no_grad():
+                predicted = model(x, edges).argmax(-1)
+            for mask in masks:
+                int((predicted[mask] == y[mask]).sum()) / int(mask.sum())
+
+    return epochs, lambda: torch.no_grad()(model.eval())(x, edges)
+
+
+def pyg_graphs(case: Case, data: Data) -> tuple[Train, Forward]:
+    """Return the kernel benchmark's epoch, with one pass over the validation graphs in place of its two passes."""
+    import torch
+    from torch.nn import functional
+    from torch_geometric.data import Batch
+    from torch_geometric.data import Data as PyGData
+    from torch_geometric.loader import DataLoader
+
+    sizes = torch.bincount(data["batch"])
+    edges = torch.bincount(data["batch"][data["edge_index"][1]], minlength=len(sizes))
+    starts = (sizes.cumsum(0) - sizes).tolist()
+    features, ends = data["x"].split(sizes.tolist()), data["edge_index"].split(edges.tolist(), 1)
+    parts = zip(features, ends, starts, data["y"], strict=True)
+    graphs = [PyGData(x=x, edge_index=edge - start, y=y.view(1)) for x, edge, start, y in parts]
+    training, validation = ([graphs[i] for i in data[part].tolist()] for part in ("train", "val"))
+    loader, val_loader = DataLoader(training, 128, shuffle=True), DataLoader(validation, 128)
+    model, union = pyg_model(case, data), Batch.from_data_list(training)
+
+    def epochs(number: int) -> None:
+        adam = torch.optim.Adam(model.parameters(), lr=case.lr)
+        for _ in range(number):
+            model.train()
+            for batch in loader:
+                adam.zero_grad()
+                loss = functional.cross_entropy(model(batch.x, batch.edge_index, batch.batch), batch.y)
+                loss.backward()
+                loss.item()
+                adam.step()
+            model.eval()
+            for batch in val_loader:
+                with torch.no_grad():
+                    out = model(batch.x, batch.edge_index, batch.batch)
+                functional.cross_entropy(out, batch.y, reduction="sum").item()
+                int((out.argmax(1) == batch.y).sum())
+
+    return epochs, lambda: torch.no_grad()(model.eval())(union.x, union.edge_index, union.batch)
+
+
+def keep_memory() -> None:
+    """Let glibc serve large blocks from its heap, and never give the heap's end back."""
+    import ctypes
+
+    mallopt = ctypes.CDLL(None).mallopt
+    m_trim_threshold, m_mmap_max = -1, -4
+    if not (mallopt(m_mmap_max, 0) and mallopt(m_trim_threshold, 2**31 - 1)):
+        raise SystemExit("this C library has no such allocator: leave out the sides with +keep")
+
+
+def largest_tensor(train: Train) -> int:
+    """Return the bytes of the largest tensor that any operation of one epoch returned, gradients included."""
+    from torch.utils._python_dispatch import TorchDispatchMode
+    from torch.utils._pytree import tree_leaves
+
+    class Largest(TorchDispatchMode):
+        found = 0
+
+        def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            out = function(*args, **(kwargs or {}))
+            sizes = (each.numel() * each.element_size() for each in tree_leaves(out) if hasattr(each, "element_size"))
+            self.found = max(self.found, *sizes, 0)
+            return out
+
+    with Largest() as mode:
+        train(1)
+    return mode.found
+
+
+def serve(case: Case, side: str, file: Path, calls: Connection) -> None:
+    """Be one side: do what is asked for and answer with (CPU seconds, wall seconds) of one, or with bytes."""
+    warnings.simplefilter("ignore")
+    side, keep = side.removesuffix(KEEP), side.endswith(KEEP)
+    if keep:
+        keep_memory()
+    import torch
+    import torch_geometric  # noqa: F401  (also where it is not used: the baseline is the same for all)
+
+    torch.set_num_threads(1)
+    data = torch.load(file, weights_only=True)
+    torch.manual_seed(0)
+    if case.data in ON_GRAPHS:
+        train, forward = our_graphs(case, data) if side == "ours" else pyg_graphs(case, data)
+    else:
+        train, forward = our_nodes(case, data) if side == "ours" else pyg_nodes(case, data, side == "pyg-csr")
+    before = _peak()
+    largest = largest_tensor(train)  # warms up
+    calls.send("ready")
+    while (call := calls.recv()) is not None:
+        if call == "memory":
+            calls.send((_peak() - before, largest))
+            continue
+        what, number = call
+        cpu, wall = time.process_time(), time.perf_counter()
+        if what == "epochs":
+            train(number)
+        else:
+            for _ in range(number):
+                forward()
+        calls.send(((time.process_time() - cpu) / number, (time.perf_counter() - wall) / number))
+
+
+def _peak() -> int:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+
+
+@dataclass
+class Side:
+    """A process that trains when asked, and what it measured."""
+
+    case: Case
+    name: str
+    file: Path
+    epochs: list[tuple[float, float]] = field(default_factory=list)
+    forwards: list[tuple[float, float]] = field(default_factory=list)
+    peak: int = 0
+    largest: int = 0
+
+    def __post_init__(self) -> None:
+        context = multiprocessing.get_context("spawn")
+        self.calls, theirs = context.Pipe()
+        self.process = context.Process(target=serve, args=(self.case, self.name, self.file, theirs), daemon=True)
+        self.process.start()
+        theirs.close()
+        self._answer()  # that it is ready: no two sides warm up at the same time
+
+    def ask(self, call: object) -> Any:
+        """Return the answer of the process."""
+        self.calls.send(call)
+        return self._answer()
+
+    def _answer(self) -> Any:
+        try:
+            return self.calls.recv()
+        except EOFError:
+            raise SystemExit(f"{self.name} ended before its answer") from None
+
+    def turn(self) -> None:
+        """Let it train and run forwards."""
+        self.epochs.append(self.ask(("epochs", self.case.epochs)))
+        self.forwards.append(self.ask(("forwards", self.case.epochs)))
+
+    def close(self) -> None:
+        """Take the memory's figures and end the process."""
+        self.peak, self.largest = self.ask("memory")
+        self.calls.send(None)
+        self.process.join()
+
+
+def ratio(ours: list[tuple[float, float]], other: list[tuple[float, float]], which: int = 0) -> float:
+    """Return the median over the rounds of ours / other: of CPU seconds (0) or wall seconds (1)."""
+    return statistics.median(mine[which] / theirs[which] for mine, theirs in zip(ours, other, strict=True))
+
+
+def measure(case: Case, names: tuple[str, ...], rounds: int, file: Path) -> dict[str, Side]:
+    """Let the sides of a case take turns, beginning with another one in each round."""
+    sides = {name: Side(case, name, file) for name in names}
+    for number in range(rounds):
+        start = number % len(names)
+        for name in names[start:] + names[:start]:
+            sides[name].turn()
+    for side in sides.values():
+        side.close()
+    return sides
+
+
+def report(name: str, case: Case, sides: dict[str, Side], sizes: Sizes) -> None:
+    """Print one line for each side; ratios are ours / that side."""
+    entries = sizes.edges + sizes.nodes * (case.backbone != "sage")
+    width = case.options["hidden"] * case.options.get("heads", 1)
+    click.echo(
+        f"{name}: {sizes.nodes:,} nodes x {sizes.features:,} features, {sizes.edges:,} edges; "
+        f"{case.backbone} {case.options}; E x F = {entries:,} x {width} = {4 * entries * width / MIB:,.1f} MiB"
+    )
+    click.echo("  side          ours/it, CPU   (quartiles)    wall  forward   ms/epoch  peak MiB  largest tensor MiB")
+    ours = sides["ours"]
+    for side in sides.values():
+        each = sorted(mine[0] / its[0] for mine, its in zip(ours.epochs, side.epochs, strict=True))
+        click.echo(
+            f"  {side.name:<13} {ratio(ours.epochs, side.epochs):>12.3f}   {each[len(each) // 4]:.2f} to "
+            f"{each[-1 - len(each) // 4]:.2f}  {ratio(ours.epochs, side.epochs, 1):>7.3f}  "
+            f"{ratio(ours.forwards, side.forwards):>7.3f} {1e3 * statistics.median(s for s, _ in side.epochs):>10.2f} "
+            f"{side.peak / MIB:>9.0f} {side.largest / MIB:>9.1f}"
+        )
+
+
+@click.command()
+@click.option("--case", "wanted", multiple=True, type=click.Choice(list(CASES)), help="By default all.")
+@click.option("--side", "only", multiple=True, help="Leave the other rivals of ours out.")
+@click.option("--rounds", type=click.IntRange(1), help="In place of the case's own number.")
+@click.option("--check", is_flag=True, help="Exit with code 1 where a goal is missed.")
+def main(wanted: tuple[str, ...], only: tuple[str, ...], rounds: int | None, check: bool) -> None:
+    """Print what an epoch of each side costs, as ratios, and its memory."""
+    missed = 0
+    with tempfile.TemporaryDirectory() as folder:
+        for name in wanted or tuple(CASES):
+            case = CASES[name]
+            file, sizes = data_of(case.data, Path(folder))
+            names = tuple(side for side in case.sides if side == "ours" or not only or side in only)
+            sides = measure(case, names, rounds or case.rounds, file)
+            report(name, case, sides, sizes)
+            missed += goals(case, sides, sizes)
+    sys.exit(1 if check and missed else 0)
+
+
+def goals(case: Case, sides: dict[str, Side], sizes: Sizes) -> int:
+    """Print which goals are met and return how many are not."""
+    told = {}
+    for rival in ("pyg", "pyg-csr"):
+        if rival in sides:
+            told[f"at most {GOAL:g} epochs of {rival}"] = ratio(sides["ours"].epochs, sides[rival].epochs) <= GOAL
+    if case.data == "arxiv":
+        messages = 4 * sizes.edges * case.options["hidden"]
+        told["no tensor of the size of all messages"] = sides["ours"].largest < messages
+    for goal, kept in told.items():
+        click.echo(f"  {'met   ' if kept else 'MISSED'}  {goal}")
+    return sum(not kept for kept in told.values())
+
+
+if __name__ == "__main__":
+    main()

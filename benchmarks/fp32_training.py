@@ -64,6 +64,8 @@ class Case:
     rounds: int = 15
     epochs: int = 10
     """In a turn."""
+    forwards: int = 10
+    """In a turn."""
     sides: tuple[str, ...] = ("ours", "pyg", "pyg-csr", "ours+keep", "pyg+keep", "pyg-csr+keep")
 
 
@@ -75,8 +77,9 @@ CASES: dict[str, Case] = {
     "cora-sage": Case("cora", "sage", _PLANETOID),
     "cora-gin": Case("cora", "gin", _PLANETOID, lr=0.005),
     "cora-gat": Case("cora", "gat", {"hidden": 8, "layers": 2, "heads": 8, "dropout": 0.6}, lr=0.005, sides=_NO_CSR),
-    "arxiv-gcn": Case("arxiv", "gcn", _ARXIV, weight_decay=(0.0,), rounds=3, epochs=1),
-    "arxiv-sage": Case("arxiv", "sage", _ARXIV, weight_decay=(0.0,), rounds=3, epochs=1),
+    "pubmed-gcn": Case("pubmed", "gcn", _PLANETOID, weight_decay=(5e-4, 0.0), rounds=9, epochs=3),
+    "arxiv-gcn": Case("arxiv", "gcn", _ARXIV, weight_decay=(0.0,), rounds=3, epochs=1, forwards=1),
+    "arxiv-sage": Case("arxiv", "sage", _ARXIV, weight_decay=(0.0,), rounds=3, epochs=1, forwards=1),
     "proteins-gin": Case(
         "proteins",
         "gin",
@@ -114,18 +117,19 @@ def data_of(name: str, folder: Path) -> tuple[Path, Sizes]:
 
 
 def node_data(name: str, root: Path | None) -> Data:
-    """Return Cora, or a generated graph of the sizes of Cora or of ogbn-arxiv."""
-    from benchsuite.data.planetoid import cora
+    """Return Cora or PubMed, or a generated graph of their sizes or of ogbn-arxiv's."""
+    from benchsuite.data import planetoid
     from benchsuite.data.synthetic import Recipe, generate
 
     if name == "arxiv":
         nodes = 169_343
         made = generate(Recipe(nodes, 40, 2 * 1_157_799 / nodes, features=128, per_class=2000, validation=30_000))
     elif root is not None:
-        made = cora(root)
+        made = {"cora": planetoid.cora, "pubmed": planetoid.pubmed}[name](root)
     else:
-        made = generate(Recipe(2708, 7, 2 * 5278 / 2708, features=1433, per_class=20, validation=500))
-        made.graph.x[made.graph.x < 2.2] = 0.0  # as few as in a bag of words
+        nodes, classes, edges, features = {"cora": (2708, 7, 5278, 1433), "pubmed": (19717, 3, 44324, 500)}[name]
+        made = generate(Recipe(nodes, classes, 2 * edges / nodes, features=features))
+        made.graph.x[made.graph.x < {"cora": 2.2, "pubmed": 1.3}[name]] = 0.0  # as many zeros as in a bag of words
     return {"x": made.graph.x, "edge_index": made.graph.edge_index, "y": made.y, **made.splits()}
 
 
@@ -353,6 +357,7 @@ def keep_memory() -> None:
 
 def largest_tensor(train: Train) -> int:
     """Return the bytes of the largest tensor that any operation of one epoch returned, gradients included."""
+    import torch
     from torch.utils._python_dispatch import TorchDispatchMode
     from torch.utils._pytree import tree_leaves
 
@@ -361,8 +366,8 @@ def largest_tensor(train: Train) -> int:
 
         def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
             out = function(*args, **(kwargs or {}))
-            sizes = (each.numel() * each.element_size() for each in tree_leaves(out) if hasattr(each, "element_size"))
-            self.found = max(self.found, *sizes, 0)
+            dense = (each for each in tree_leaves(out) if getattr(each, "layout", None) is torch.strided)
+            self.found = max(self.found, *(each.numel() * each.element_size() for each in dense), 0)
             return out
 
     with Largest() as mode:
@@ -441,7 +446,7 @@ class Side:
     def turn(self) -> None:
         """Let it train and run forwards."""
         self.epochs.append(self.ask(("epochs", self.case.epochs)))
-        self.forwards.append(self.ask(("forwards", self.case.epochs)))
+        self.forwards.append(self.ask(("forwards", self.case.forwards)))
 
     def close(self) -> None:
         """Take the memory's figures and end the process."""

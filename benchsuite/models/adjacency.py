@@ -52,6 +52,11 @@ class Adjacency:
         counts = torch.bincount(self.col, minlength=self.num_nodes)
         return _pointers(counts), self.row[order], order
 
+    @cached_property
+    def transposed_value(self) -> Tensor:
+        """:attr:`value` in the order of the transposed matrix."""
+        return self.value[self.transposition[2]]
+
     def matmul(self, x: Tensor, value: Tensor | None = None) -> Tensor:
         """Return the product with ``x`` without materialising messages.
 
@@ -64,7 +69,8 @@ class Adjacency:
         """
         values = self.value if value is None else value
         if x.requires_grad:
-            product: Tensor = _SparseProduct.apply(self, values.detach(), x)  # type: ignore[no-untyped-call]
+            other = None if values is self.value else values.detach()
+            product: Tensor = _SparseProduct.apply(self, other, x)  # type: ignore[no-untyped-call]
             return product
         return csr(self.rowptr, self.col, values, self.num_nodes) @ x
 
@@ -85,14 +91,16 @@ class _SparseProduct(torch.autograd.Function):
     """CSR times dense, with the transposed product as its gradient (torch would transpose at every step)."""
 
     @staticmethod
-    def forward(ctx: Any, adjacency: Adjacency, value: Tensor, x: Tensor) -> Tensor:
+    def forward(ctx: Any, adjacency: Adjacency, value: Tensor | None, x: Tensor) -> Tensor:
         ctx.adjacency, ctx.value = adjacency, value
-        return csr(adjacency.rowptr, adjacency.col, value, adjacency.num_nodes) @ x
+        values = adjacency.value if value is None else value
+        return csr(adjacency.rowptr, adjacency.col, values, adjacency.num_nodes) @ x
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[None, None, Tensor]:
         rowptr, col, order = ctx.adjacency.transposition
-        return None, None, csr(rowptr, col, ctx.value[order], ctx.adjacency.num_nodes) @ grads[0].contiguous()
+        value = ctx.adjacency.transposed_value if ctx.value is None else ctx.value[order]
+        return None, None, csr(rowptr, col, value, ctx.adjacency.num_nodes) @ grads[0].contiguous()
 
 
 def csr(rowptr: Tensor, col: Tensor, value: Tensor, num_nodes: int) -> Tensor:

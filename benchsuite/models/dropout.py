@@ -30,19 +30,23 @@ def dropout(x: Tensor, p: float, training: bool, adjacency: Adjacency) -> Tensor
     """
     if not training or p == 0.0 or x is not adjacency.graph.x or x.requires_grad:
         return functional.dropout(x, p, training)
-    index, values = _nonzero(adjacency.graph)
-    if len(index) > SPARSE * x.numel():
+    nonzero = _nonzero(adjacency.graph)
+    if nonzero is None:
         return functional.dropout(x, p)
+    index, values = nonzero
     flat = torch.zeros(x.numel(), dtype=x.dtype, device=x.device)
     flat[index] = functional.dropout(values, p)
     return flat.view(x.shape)
 
 
-def _nonzero(graph: Graph) -> tuple[Tensor, Tensor]:
-    """Return place and value of the non-zero features, found once per graph object."""
+def _nonzero(graph: Graph) -> tuple[Tensor, Tensor] | None:
+    """Return place and value of the non-zero features, None where they are many; found once per graph object."""
     if "features/nonzero" not in graph.cache:
         flat = graph.x.reshape(-1)
-        index = flat.nonzero().squeeze(1)
-        graph.cache["features/nonzero"] = (index, flat[index])
-    found: tuple[Tensor, Tensor] = graph.cache["features/nonzero"]
-    return found
+        found = None
+        if int(flat.count_nonzero()) <= SPARSE * flat.numel():  # before places are listed: they take twice the room
+            index = flat.nonzero().squeeze(1)
+            found = (index, flat[index])
+        graph.cache["features/nonzero"] = found
+    kept: tuple[Tensor, Tensor] | None = graph.cache["features/nonzero"]
+    return kept

@@ -160,7 +160,8 @@ class Largest(TorchDispatchMode):
 
     def __torch_dispatch__(self, function, types, args=(), kwargs=None):
         out = function(*args, **(kwargs or {}))
-        self.elements = max(self.elements, *(each.numel() for each in tree_leaves(out) if hasattr(each, "numel")), 0)
+        dense = (each.numel() for each in tree_leaves(out) if getattr(each, "layout", None) is torch.strided)
+        self.elements = max(self.elements, *dense, 0)
         return out
 
 

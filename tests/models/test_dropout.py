@@ -64,3 +64,10 @@ def test_features_that_need_a_gradient_get_one(wide):
     out = dropout(x, 0.5, True, adjacency(graph, "gcn"))
     out.sum().backward()
     assert set(x.grad.unique().tolist()) == {0.0, 2.0}
+
+
+def test_places_are_kept_of_sparse_features_alone(wide):
+    dropout(wide.x, 0.5, True, adjacency(wide, "gcn"))
+    sparse = bool((wide.x != 0).double().mean() < 0.25)
+    kept = [each for each in wide.cache.values() if isinstance(each, tuple)]
+    assert len(kept) == sparse

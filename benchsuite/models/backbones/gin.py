@@ -38,11 +38,11 @@ class GINLayer(nn.Module):
     def forward(self, x: Tensor, adjacency: Adjacency) -> Tensor:
         """Map ``[nodes, in]`` to ``[nodes, out]``."""
         aggregated = self.aggregation(adjacency, adjacency.value, x)
-        hidden = self.first(aggregated, adjacency) + self.first_bias
+        hidden = self.first(aggregated, adjacency).add_(self.first_bias)
         if self.norm is not None:
             hidden = self.norm(hidden)
-        out: Tensor = self.second(functional.relu(hidden), adjacency)
-        return out + self.second_bias
+        out: Tensor = self.second(functional.relu_(hidden), adjacency)
+        return out.add_(self.second_bias)
 
 
 class GIN(Stack):

@@ -31,7 +31,7 @@ class SAGELayer(nn.Module):
         """Map ``[nodes, in]`` to ``[nodes, out]``."""
         aggregated: Tensor = self.aggregation(adjacency, adjacency.value, self.neighbour(x, adjacency))
         root: Tensor = self.root(x, adjacency)
-        return aggregated + root + self.bias
+        return (aggregated + root).add_(self.bias)
 
 
 class SAGE(Stack):

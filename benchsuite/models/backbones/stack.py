@@ -64,6 +64,7 @@ class Stack(Backbone):
             x = layer(dropout(x, self.dropout, self.training, adjacency), adjacency)
             if self.norms is not None and i + 1 < len(self.layers):
                 x = self.norms[i](x)
+            # In place: the layer, or the norm, made the tensor for nobody else.
             active = self.activate_last or i + 1 < len(self.layers)
-            x = update(functional.relu(x) if active else x, adjacency)
+            x = update(functional.relu_(x) if active else x, adjacency)
         return x
